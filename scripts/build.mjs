@@ -1,0 +1,22 @@
+// Builds everything a user runs: npm dependencies, both native modules, the TypeScript packages.
+// One script instead of a chain of npm hooks, so that `npm test`, `npm run demo` and a fresh clone
+// take the same path, and every step prints what it does and how long it took.
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { root, step } from './steps.mjs';
+
+/** True when `npm install` has to run: nothing installed, or the lock file is newer. */
+function needsInstall() {
+  const marker = join(root, 'node_modules', '.package-lock.json');
+  if (!existsSync(marker)) return true;
+  return statSync(join(root, 'package-lock.json')).mtimeMs > statSync(marker).mtimeMs;
+}
+
+export async function build() {
+  if (needsInstall()) await step('install npm packages', 'npm', ['ci', '--no-audit', '--no-fund']);
+  await step('build native modules', 'node', ['packages/bobtail/scripts/build-native.mjs']);
+  await step('build TypeScript', 'npm', ['run', '--silent', 'build', '-w', 'packages/bobtail']);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await build();

@@ -1,0 +1,34 @@
+// Runs one step of a script as a child process, says what runs and how long it took, and stops the
+// script at the first failure: a build or test that goes on after a failed step hides it.
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** The repository's root folder. */
+export const root = fileURLToPath(new URL('..', import.meta.url));
+
+/**
+ * Runs `command` in the repository root with inherited output.
+ * @param {string} title what the step is for, shown on stderr
+ * @param {string} command
+ * @param {string[]} args
+ * @param {{env?: Record<string, string>, quiet?: boolean}} [options]
+ */
+export async function step(title, command, args, options = {}) {
+  const startedMs = Date.now();
+  process.stderr.write(`» ${title}\n`);
+  const child = spawn(command, args, {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, ...options.env },
+  });
+  const code = await new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (exitCode, signal) => resolve(signal ?? exitCode));
+  });
+  const seconds = ((Date.now() - startedMs) / 1000).toFixed(1);
+  if (code !== 0) {
+    process.stderr.write(`✗ ${title} failed with ${code} after ${seconds} s\n`);
+    process.exit(typeof code === 'number' ? code : 1);
+  }
+  process.stderr.write(`✓ ${title} ${seconds} s\n`);
+}

@@ -1,0 +1,37 @@
+// Everything that decides whether main is good, in the order cheapest first. CI runs this and
+// nothing else, so a green run here is a green run there.
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from './build.mjs';
+import { root, step } from './steps.mjs';
+
+/** Test files below `folder` that end in `suffix`, as paths relative to the root. */
+function testFiles(folder, suffix) {
+  return readdirSync(join(root, folder), { recursive: true })
+    .filter((name) => name.endsWith(suffix) && !name.includes('node_modules'))
+    .map((name) => join(folder, name))
+    .sort();
+}
+
+/** Node binaries of all four versions, as the suites want them. */
+const nodes = ['node20', 'node22', 'node24', 'node26']
+  .map((name) => join(root, 'node_modules', name, 'bin', 'node'))
+  .join(':');
+
+/** One process for each suite that times things: parallel files would disturb each other. */
+async function suite(title, files) {
+  await step(title, 'node', ['--test', '--test-concurrency=1', ...files], {
+    env: { BOBTAIL_TEST_NODES: nodes },
+  });
+}
+
+await build();
+await step('format and lint: TypeScript', 'npx', ['biome', 'ci', '--colors=off', '.']);
+await step('format: Rust', 'cargo', ['fmt', '--all', '--check']);
+await step('tidy', 'node', ['scripts/tidy.mjs']);
+const clippy = ['clippy', '--release', '--workspace', '--all-targets', '--', '-D', 'warnings'];
+await step('lint: Rust', 'cargo', clippy);
+await step('test: Rust', 'cargo', ['test', '--release', '--workspace', '--quiet']);
+await suite('test: probe in four Nodes', testFiles('crates/probe/tests', '.test.mjs'));
+await suite('test: agent and command line', testFiles('packages/bobtail/test', '.test.mjs'));
+await suite('test: planted causes', testFiles('workloads', '.test.mjs'));

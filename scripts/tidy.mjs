@@ -1,0 +1,98 @@
+// Holds the properties of the code itself that a reviewer should not have to look for: sizes,
+// module sentences, words that hide a concept, and what each crate may depend on.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, extname } from 'node:path';
+import { root } from './steps.mjs';
+
+const LINE_COLUMNS_MAX = 100;
+const FILE_LINES_MAX = 500;
+const BLOB_BYTES_MAX = 256 * 1024;
+const VAGUE_NAME = /^(utils?|helpers?|manager|misc|common)\./;
+/** Paths of one machine and of its folders; a project file that names one is useless elsewhere. */
+const MACHINE_PATH = /(^|[^A-Za-z0-9_.$])\/(work|root|home\/[a-z]+)\//;
+/** Crates that read no clock, no file, no randomness: what each may depend on. */
+const PURE = {
+  'bobtail-trace': ['thiserror'],
+  'bobtail-graph': ['bobtail-trace', 'thiserror'],
+  'bobtail-breakdown': ['bobtail-trace', 'bobtail-graph', 'hdrhistogram', 'serde', 'thiserror'],
+};
+/** Calls by which a pure crate would reach outside itself. */
+const IMPURE_CALL = /\b(SystemTime|Instant)::now|std::(fs|net|env|process)::|thread_rng/;
+
+const problems = [];
+const complain = (file, line, text) => problems.push(`${file}${line ? `:${line}` : ''}: ${text}`);
+
+function checkLines(file, lines) {
+  lines.forEach((line, index) => {
+    const at = index + 1;
+    if (line.length > LINE_COLUMNS_MAX && !/https?:\/\//.test(line)) {
+      complain(file, at, `${line.length} columns (at most ${LINE_COLUMNS_MAX})`);
+    }
+    if (/\b(TODO|FIXME|XXX)\b/.test(line) && file !== 'scripts/tidy.mjs') {
+      complain(file, at, 'left to do: mend it or write it into the docs');
+    }
+    if (/catch\s*(\([^)]*\))?\s*\{\s*\}/.test(line)) complain(file, at, 'empty catch');
+  });
+  if (lines.length > FILE_LINES_MAX) {
+    complain(file, 0, `${lines.length} lines (at most ${FILE_LINES_MAX}): one concept per file`);
+  }
+}
+
+function checkModuleSentence(file, lines) {
+  const first = lines.find((line) => line.trim() !== '' && !line.startsWith('#!')) ?? '';
+  const isSentence = file.endsWith('.rs') ? first.startsWith('//!') : /^(\/\/|\/\*)/.test(first);
+  const usesStrict = /^'use strict'/.test(first);
+  if (!isSentence && !usesStrict) complain(file, 1, 'no sentence that says what the module is for');
+}
+
+function checkPureSource(file, lines) {
+  if (!/^crates\/(trace|graph|breakdown)\/src\//.test(file)) return;
+  lines.forEach((line, index) => {
+    if (IMPURE_CALL.test(line)) complain(file, index + 1, 'a pure crate reaches outside itself');
+  });
+}
+
+function checkFile(file) {
+  const extension = extname(file);
+  if (VAGUE_NAME.test(basename(file))) complain(file, 0, 'a name that says nothing');
+  const bytes = readFileSync(`${root}/${file}`);
+  if (bytes.length > BLOB_BYTES_MAX && !/^(spec\/vectors|bench\/runs|package-lock)/.test(file)) {
+    complain(file, 0, `${bytes.length} bytes (at most ${BLOB_BYTES_MAX})`);
+  }
+  if (bytes.includes(0)) return;
+  const lines = bytes.toString('utf8').split('\n');
+  lines.forEach((line, index) => {
+    if (MACHINE_PATH.test(line) && file !== 'scripts/tidy.mjs') {
+      complain(file, index + 1, 'names a path of one machine');
+    }
+  });
+  if (!['.rs', '.ts', '.mjs', '.cjs', '.js'].includes(extension)) return;
+  checkLines(file, lines);
+  checkModuleSentence(file, lines);
+  checkPureSource(file, lines);
+}
+
+function checkDependencies() {
+  const options = { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 };
+  const args = ['metadata', '--format-version=1', '--no-deps'];
+  for (const crate of JSON.parse(execFileSync('cargo', args, options)).packages) {
+    const allowed = PURE[crate.name];
+    if (!allowed) continue;
+    for (const dependency of crate.dependencies) {
+      if (dependency.kind === null && !allowed.includes(dependency.name)) {
+        complain(`crate ${crate.name}`, 0, `may not depend on ${dependency.name}`);
+      }
+    }
+  }
+}
+
+const list = ['ls-files', '--cached', '--others', '--exclude-standard'];
+const files = execFileSync('git', list, { cwd: root, encoding: 'utf8' })
+  .split('\n')
+  .filter(Boolean);
+for (const file of new Set(files)) if (existsSync(`${root}/${file}`)) checkFile(file);
+checkDependencies();
+for (const problem of problems) process.stdout.write(`${problem}\n`);
+process.stdout.write(`tidy: ${files.length} files, ${problems.length} problems\n`);
+process.exitCode = problems.length === 0 ? 0 : 1;
