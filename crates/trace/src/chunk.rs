@@ -5,7 +5,9 @@
 
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use crate::layout::chunk;
+use crate::bytes::{f64_at, put_f64, put_u32, put_u64, u32_at, u64_at};
+use crate::error::Damage;
+use crate::layout::{bound, chunk};
 use crate::record::EventId;
 
 /// Stream state at the start of a chunk; a reader starts anew from it after a gap.
@@ -24,25 +26,53 @@ pub struct ChunkStart {
 /// Writes the header of a fresh or recycled slot. The chunk before it must be sealed, and the live
 /// block's `position` and `limit` must already point into this slot.
 pub fn open(slot: &mut [u8; chunk::HEADER_BYTES], start: &ChunkStart) {
-    put(slot, chunk::NUMBER, &0u64.to_le_bytes());
+    put_u64(slot, chunk::NUMBER, 0);
     compiler_fence(Ordering::SeqCst);
-    put(slot, chunk::MAGIC, &chunk::MAGIC_WORD.to_le_bytes());
-    put(slot, chunk::USED_BYTES, &0u32.to_le_bytes());
-    put(slot, chunk::BASE_NS, &(start.base_ns as f64).to_le_bytes());
-    put(slot, chunk::FIRST_EVENT, &start.first_event.to_le_bytes());
-    put(slot, chunk::CURRENT, &start.current.to_le_bytes());
-    put(slot, chunk::LOOP_EVENT, &start.loop_event.to_le_bytes());
+    put_u32(slot, chunk::MAGIC, chunk::MAGIC_WORD);
+    put_u32(slot, chunk::USED_BYTES, 0);
+    put_f64(slot, chunk::BASE_NS, start.base_ns as f64);
+    put_u32(slot, chunk::FIRST_EVENT, start.first_event);
+    put_u32(slot, chunk::CURRENT, start.current);
+    put_u32(slot, chunk::LOOP_EVENT, start.loop_event);
     slot[chunk::LOOP_EVENT + 4..].fill(0);
     compiler_fence(Ordering::SeqCst);
-    put(slot, chunk::NUMBER, &start.number.to_le_bytes());
+    put_u64(slot, chunk::NUMBER, start.number);
 }
 
 /// Closes the chunk: `used_bytes` includes the header.
 pub fn seal(slot: &mut [u8; chunk::HEADER_BYTES], used_bytes: u32) {
-    put(slot, chunk::USED_BYTES, &used_bytes.to_le_bytes());
+    put_u32(slot, chunk::USED_BYTES, used_bytes);
     compiler_fence(Ordering::SeqCst);
 }
 
-fn put<const N: usize>(slot: &mut [u8; chunk::HEADER_BYTES], at: usize, bytes: &[u8; N]) {
-    slot[at..at + N].copy_from_slice(bytes);
+/// A slot's chunk number and `used_bytes` (0 while open); `None` where the slot was never used.
+pub(crate) fn identify(
+    slot: &[u8; chunk::HEADER_BYTES],
+) -> Option<Result<(u64, u32), (u64, Damage)>> {
+    let number = u64_at(slot, chunk::NUMBER);
+    let magic = u32_at(slot, chunk::MAGIC);
+    match number {
+        0 => None,
+        _ if magic != chunk::MAGIC_WORD => Some(Err((number, Damage::Magic(magic)))),
+        _ => Some(Ok((number, u32_at(slot, chunk::USED_BYTES)))),
+    }
+}
+
+/// The stream state in a chunk header.
+pub(crate) fn start(slot: &[u8; chunk::HEADER_BYTES]) -> Result<ChunkStart, Damage> {
+    let base_ns = f64_at(slot, chunk::BASE_NS);
+    let largest = bound::MAX_RELATIVE_NS as f64;
+    if !(0.0..=largest).contains(&base_ns) || base_ns.fract() != 0.0 {
+        return Err(Damage::Range {
+            field: "base_ns bits",
+            value: base_ns.to_bits(),
+        });
+    }
+    Ok(ChunkStart {
+        number: u64_at(slot, chunk::NUMBER),
+        base_ns: base_ns as u64,
+        first_event: u32_at(slot, chunk::FIRST_EVENT),
+        current: u32_at(slot, chunk::CURRENT),
+        loop_event: u32_at(slot, chunk::LOOP_EVENT),
+    })
 }

@@ -5,7 +5,9 @@
 //! three hand-written `match`es would.
 
 macro_rules! codes {
-    ($(#[$m:meta])* $name:ident { $($(#[$vm:meta])* $variant:ident = $code:literal $word:literal),+ $(,)? }) => {
+    ($(#[$m:meta])* $name:ident {
+        $($(#[$vm:meta])* $variant:ident = $code:literal $word:literal),+ $(,)?
+    }) => {
         $(#[$m])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name { $($(#[$vm])* $variant = $code),+ }
@@ -58,13 +60,17 @@ codes!(
 );
 codes!(
     /// Moments of the run.
-    MarkKind { Listening = 1 "listening", WarmupEnd = 2 "warmup-end", Paused = 3 "paused", Resumed = 4 "resumed" }
+    MarkKind {
+        Listening = 1 "listening", WarmupEnd = 2 "warmup-end", Paused = 3 "paused",
+        Resumed = 4 "resumed",
+    }
 );
 codes!(
     /// What was lost, and why.
     LossKind {
-        NoChunk = 0 "no-chunk", DiskFull = 1 "disk-full", Strings = 2 "strings", PoolTable = 3 "pool-table",
-        HandleTable = 4 "handle-table", RecordLength = 5 "record-length", Overwritten = 6 "overwritten",
+        NoChunk = 0 "no-chunk", DiskFull = 1 "disk-full", Strings = 2 "strings",
+        PoolTable = 3 "pool-table", HandleTable = 4 "handle-table",
+        RecordLength = 5 "record-length", Overwritten = 6 "overwritten",
         ReadyMissing = 7 "ready-missing", Damaged = 8 "damaged",
     }
 );

@@ -4,9 +4,31 @@
 
 #![forbid(unsafe_code)]
 
+mod bytes;
 pub mod chunk;
 pub mod code;
+pub mod decode;
+pub mod dump;
 pub mod encode;
+pub mod error;
 pub mod header;
 pub mod layout;
+pub mod live;
+mod load;
+pub mod read_at;
+pub mod reader;
 pub mod record;
+mod slots;
+pub mod strings;
+mod varint;
+pub mod writer;
+
+pub use decode::StreamState;
+pub use error::{Damage, TraceError};
+pub use header::{Detail, Header};
+pub use live::LiveBlock;
+pub use read_at::{ReadAt, ReadError};
+pub use reader::{OnDamage, TraceReader};
+pub use record::Record;
+pub use strings::Strings;
+pub use writer::{TraceWriter, WriteError};

@@ -1,0 +1,232 @@
+//! A line of text per record, for people and for the expected files of the golden vectors.
+//!
+//! Fixed order of fields and nothing left out, so that two dumps are equal exactly when the traces
+//! are. Times are nanoseconds since the start of the trace.
+
+use std::fmt::Write as _;
+
+use crate::error::TraceError;
+use crate::header::Header;
+use crate::read_at::ReadAt;
+use crate::reader::TraceReader;
+use crate::record::{Ns, Record, StringId};
+use crate::strings::Strings;
+
+/// The whole rest of a trace: header, strings, records and losses. An error ends the text with a
+/// line of its own, so damaged traces have a dump, too.
+pub fn dump<S: ReadAt>(reader: &mut TraceReader<S>) -> String {
+    let mut text = head(reader.header(), reader.strings());
+    loop {
+        let line = match reader.next_record() {
+            Ok(Some(record)) => line(&record, reader.header().start_ns, reader.strings()),
+            Ok(None) => break,
+            Err(error) => {
+                text.push_str(&error_line(&error));
+                break;
+            }
+        };
+        text.push_str(&line);
+        text.push('\n');
+    }
+    for (kind, count) in reader.losses() {
+        push(&mut text, format_args!("lost {} {count}\n", kind.word()));
+    }
+    let end = if reader.live().is_closed() {
+        "closed\n"
+    } else {
+        "open\n"
+    };
+    text.push_str(end);
+    text
+}
+
+/// The line of an error, as it ends a dump.
+pub fn error_line(error: &TraceError) -> String {
+    format!("error {} {error}\n", error.code())
+}
+
+fn head(header: &Header, strings: &Strings) -> String {
+    let mut text = format!(
+        "trace version={} pid={} thread={} detail={} node={} arch={}\n\
+         layout strings={} chunk={} ring={} slots={}\nstart {} realtime={}\n",
+        header.version,
+        header.pid,
+        header.thread,
+        header.detail.word(),
+        header.node,
+        header.arch,
+        header.strings_bytes,
+        header.chunk_bytes,
+        header.ring_slots,
+        header.max_slots,
+        header.start_ns,
+        header.start_realtime_ns,
+    );
+    for (id, string) in strings.iter() {
+        push(&mut text, format_args!("string {id} {string:?}\n"));
+    }
+    text
+}
+
+/// One record, without a line end.
+pub fn line(record: &Record, start_ns: Ns, strings: &Strings) -> String {
+    let at = |ns: Ns| Relative { ns, start_ns };
+    let name = |id| Name { id, strings };
+    let optional = |ns: Option<Ns>| ns.map_or("-".to_owned(), |ns| at(ns).to_string());
+    match *record {
+        Record::LoopBegin {
+            event,
+            kind,
+            begin_ns,
+            ready,
+            handle,
+            op,
+            run_ns,
+        } => {
+            let ready = ready.map_or("-".to_owned(), |ready| {
+                format!("{}:{}", at(ready.at_ns), ready.quality.word())
+            });
+            format!(
+                "{} loop-begin event={event} kind={} ready={ready} handle={handle} op={op} \
+                 run={run_ns}",
+                at(begin_ns),
+                kind.word()
+            )
+        }
+        Record::LoopEnd { end_ns } => format!("{} loop-end", at(end_ns)),
+        Record::Micro {
+            event,
+            kind,
+            registrar,
+            begin_ns,
+        } => {
+            let begin = optional(begin_ns);
+            format!(
+                "{begin} micro event={event} kind={} registrar={registrar}",
+                kind.word()
+            )
+        }
+        Record::Resume { event, at_ns } => format!("{} resume event={event}", optional(at_ns)),
+        Record::Poll {
+            enter_ns,
+            leave_ns,
+            ready_count,
+        } => {
+            format!(
+                "{} poll leave={} ready-count={ready_count}",
+                at(enter_ns),
+                at(leave_ns)
+            )
+        }
+        Record::Register {
+            op,
+            kind,
+            at_ns,
+            resource,
+            due_ns,
+        } => {
+            let (kind, resource, due) = (kind.word(), name(resource), optional(due_ns));
+            format!(
+                "{} register op={op} kind={kind} resource={resource} due={due}",
+                at(at_ns)
+            )
+        }
+        Record::Write {
+            handle,
+            at_ns,
+            bytes,
+        } => {
+            format!("{} write handle={handle} bytes={bytes}", at(at_ns))
+        }
+        Record::HandleOpen {
+            handle,
+            kind,
+            at_ns,
+            name: id,
+        } => {
+            let (kind, name) = (kind.word(), name(id));
+            format!(
+                "{} handle-open handle={handle} kind={kind} name={name}",
+                at(at_ns)
+            )
+        }
+        Record::HandleClose { handle, at_ns } => {
+            format!("{} handle-close handle={handle}", at(at_ns))
+        }
+        Record::Source {
+            request,
+            at_ns,
+            name: id,
+        } => {
+            format!("{} source request={request} name={}", at(at_ns), name(id))
+        }
+        Record::Sink {
+            request,
+            at_ns,
+            route,
+            status,
+        } => {
+            let route = name(route);
+            format!(
+                "{} sink request={request} route={route} status={status}",
+                at(at_ns)
+            )
+        }
+        Record::Gc {
+            kind,
+            begin_ns,
+            end_ns,
+        } => {
+            format!("{} gc begin={} kind={kind}", at(end_ns), at(begin_ns))
+        }
+        Record::Location { at_ns, name: id } => {
+            format!("{} location name={}", at(at_ns), name(id))
+        }
+        Record::Mark { kind, at_ns, text } => {
+            format!(
+                "{} mark kind={} text={}",
+                at(at_ns),
+                kind.word(),
+                name(text)
+            )
+        }
+        Record::Loss {
+            kind,
+            count,
+            events,
+        } => {
+            format!("- loss kind={} count={count} events={events}", kind.word())
+        }
+    }
+}
+
+struct Relative {
+    ns: Ns,
+    start_ns: Ns,
+}
+
+impl std::fmt::Display for Relative {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", i128::from(self.ns) - i128::from(self.start_ns))
+    }
+}
+
+struct Name<'a> {
+    id: StringId,
+    strings: &'a Strings,
+}
+
+impl std::fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.id, self.strings.get(self.id)) {
+            (0, _) => f.write_str("-"),
+            (_, Some(text)) => write!(f, "{text:?}"),
+            (id, None) => write!(f, "#{id}"),
+        }
+    }
+}
+
+fn push(text: &mut String, arguments: std::fmt::Arguments<'_>) {
+    // Writing to a String cannot fail.
+    let _ = text.write_fmt(arguments);
+}

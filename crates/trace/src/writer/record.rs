@@ -1,0 +1,178 @@
+//! The writer's part for one record: absolute numbers and times to what the encoder takes.
+//!
+//! Apart from the layout of the file, because this is a table of fifteen kinds and nothing else.
+
+use super::{TraceWriter, WriteError};
+use crate::encode::{self, Encoded, LoopBegin, Window};
+use crate::layout::{bound, live};
+use crate::record::{EventId, Ns, Record};
+
+impl TraceWriter {
+    /// Whether event numbers and times fit the stream.
+    pub(super) fn check(&self, record: &Record) -> Result<(), WriteError> {
+        let last = self.event;
+        match *record {
+            Record::LoopBegin { event, .. } | Record::Micro { event, .. }
+                if Some(event) != last.checked_add(1) =>
+            {
+                return Err(WriteError::EventOrder {
+                    expected: last.saturating_add(1),
+                    found: event,
+                });
+            }
+            Record::Resume { event: found, .. } if found > last => {
+                return Err(WriteError::EventUnknown { found, last });
+            }
+            Record::Micro {
+                registrar: found, ..
+            } if found > last => {
+                return Err(WriteError::EventUnknown { found, last });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn encode(&self, out: &mut Window, record: &Record) -> Result<Encoded, WriteError> {
+        let last_ns = self.last_ns;
+        let at = |ns| self.relative(ns);
+        let optional = |ns: Option<Ns>| ns.map(at).transpose();
+        Ok(match *record {
+            Record::LoopBegin {
+                kind,
+                begin_ns,
+                ready,
+                handle,
+                op,
+                run_ns,
+                ..
+            } => {
+                let ready = match ready {
+                    Some(ready) => Some((at(ready.at_ns)?, ready.quality)),
+                    None => None,
+                };
+                let begin_ns = at(begin_ns)?;
+                let fields = LoopBegin {
+                    kind,
+                    begin_ns,
+                    ready,
+                    handle,
+                    op,
+                    run_ns,
+                };
+                encode::loop_begin(out, last_ns, &fields)
+            }
+            Record::LoopEnd { end_ns } => encode::loop_end(out, last_ns, at(end_ns)?),
+            Record::Micro {
+                event,
+                kind,
+                registrar,
+                begin_ns,
+            } => encode::micro(out, last_ns, kind, event, registrar, optional(begin_ns)?),
+            Record::Resume { event, at_ns } => {
+                encode::resume(out, last_ns, self.event, event, optional(at_ns)?)
+            }
+            Record::Poll {
+                enter_ns,
+                leave_ns,
+                ready_count,
+            } => encode::poll(out, last_ns, at(enter_ns)?, at(leave_ns)?, ready_count),
+            Record::Register {
+                op,
+                kind,
+                at_ns,
+                resource,
+                due_ns,
+            } => encode::register(
+                out,
+                last_ns,
+                at(at_ns)?,
+                op,
+                kind,
+                resource,
+                optional(due_ns)?,
+            ),
+            Record::Write {
+                handle,
+                at_ns,
+                bytes,
+            } => encode::write(out, last_ns, at(at_ns)?, handle, bytes),
+            Record::HandleOpen {
+                handle,
+                kind,
+                at_ns,
+                name,
+            } => encode::handle_open(out, last_ns, at(at_ns)?, handle, kind, name),
+            Record::HandleClose { handle, at_ns } => {
+                encode::handle_close(out, last_ns, at(at_ns)?, handle)
+            }
+            Record::Source {
+                request,
+                at_ns,
+                name,
+            } => encode::source(out, last_ns, at(at_ns)?, request, name),
+            Record::Sink {
+                request,
+                at_ns,
+                route,
+                status,
+            } => encode::sink(out, last_ns, at(at_ns)?, request, route, status),
+            Record::Gc {
+                kind,
+                begin_ns,
+                end_ns,
+            } => {
+                let duration_ns = end_ns.saturating_sub(begin_ns);
+                encode::gc(out, last_ns, at(end_ns)?, duration_ns, kind)
+            }
+            Record::Location { at_ns, name } => encode::location(out, last_ns, at(at_ns)?, name),
+            Record::Mark { kind, at_ns, text } => {
+                encode::mark(out, last_ns, at(at_ns)?, kind, text)
+            }
+            Record::Loss {
+                kind,
+                count,
+                events,
+            } => encode::loss(out, last_ns, kind, count, events),
+        })
+    }
+
+    /// Moves the state of the stream, and the numbers given out, past a record.
+    pub(super) fn follow(&mut self, record: &Record) {
+        match *record {
+            Record::LoopBegin {
+                event, handle, op, ..
+            } => {
+                self.open(event);
+                self.loop_event = event;
+                self.raise(live::HANDLE, handle);
+                self.raise(live::OP, op);
+            }
+            Record::Micro { event, .. } => self.open(event),
+            Record::Resume { event, .. } => self.current = event,
+            Record::LoopEnd { .. } | Record::Poll { .. } => {
+                self.current = 0;
+                self.loop_event = 0;
+            }
+            Record::Register { op, .. } => self.raise(live::OP, op),
+            Record::HandleOpen { handle, .. } => self.raise(live::HANDLE, handle),
+            Record::Source { request, .. } => self.raise(live::REQUEST, request),
+            _ => {}
+        }
+    }
+
+    fn open(&mut self, event: EventId) {
+        self.event = event;
+        self.current = event;
+    }
+
+    /// A time relative to the start.
+    fn relative(&self, found: Ns) -> Result<u64, WriteError> {
+        let start = self.header.start_ns;
+        match found.checked_sub(start) {
+            None => Err(WriteError::BeforeStart { found, start }),
+            Some(ns) if ns >= bound::MAX_RELATIVE_NS => Err(WriteError::TooLate { found, start }),
+            Some(ns) => Ok(ns),
+        }
+    }
+}
