@@ -1,0 +1,60 @@
+/**
+ * `run.json`, the recorder's own facts about a recording (`spec/run.schema.json`).
+ *
+ * Written at the start and again at the end, each time by rename, so that a reader never sees half
+ * a file and a killed recorder leaves one that says so (`outcome` null).
+ */
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { cpus, release } from 'node:os';
+import { join } from 'node:path';
+import { writeFailure } from '../failure';
+
+/** How the recorded command ended. */
+export interface Outcome {
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+}
+
+/** What is recorded: everything, or loop events only. */
+export type Detail = 'full' | 'loop';
+
+/** The content of `run.json`. */
+export interface RunFile {
+  readonly schema: 'bobtail-run/1';
+  readonly command: readonly string[];
+  readonly startedAt: string;
+  /** Version of the command's Node, where it could be asked. */
+  readonly node?: string;
+  readonly detail: Detail;
+  readonly warmupNs: number;
+  /** Bound of each trace file. */
+  readonly maxBytes: number;
+  readonly outcome: Outcome | null;
+  readonly host: { readonly arch: string; readonly cpus: number; readonly kernel: string };
+}
+
+/** Facts of this machine. */
+export function describeHost(): RunFile['host'] {
+  return { arch: process.arch, cpus: cpus().length, kernel: release() };
+}
+
+/** Writes `run.json` of `folder`. */
+export function writeRunFile(folder: string, run: RunFile): void {
+  const path = join(folder, 'run.json');
+  try {
+    writeFileSync(`${path}.tmp`, `${JSON.stringify(run, null, 2)}\n`);
+    renameSync(`${path}.tmp`, path);
+  } catch (error) {
+    throw writeFailure(error, path);
+  }
+}
+
+/** Reads `run.json`; undefined when there is none or it is no such file. */
+export function readRunFile(folder: string): RunFile | undefined {
+  try {
+    const run = JSON.parse(readFileSync(join(folder, 'run.json'), 'utf8')) as Partial<RunFile>;
+    return run.schema === 'bobtail-run/1' ? (run as RunFile) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * What the agents of a recording tell: which processes are recorded, and which listen.
+ *
+ * Files and not a socket or an IPC channel, because they outlive a killed process and reach through
+ * npm, shells and cluster primaries without any of them taking part.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { hasCode } from '../failure';
+
+/** One probe mechanism and whether it works in that process. */
+export interface Mechanism {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly reason?: string;
+}
+
+/** `process-<pid>-<thread>.json`. */
+export interface RecordedProcess {
+  readonly pid: number;
+  readonly thread: number;
+  readonly node: string;
+  readonly execPath?: string;
+  readonly mechanisms: readonly Mechanism[];
+}
+
+/** `listening-<pid>.json`. */
+export interface Listening {
+  readonly pid: number;
+  readonly port?: number;
+  readonly path?: string;
+  readonly address?: string;
+}
+
+/** All recorded loops, by pid and thread. */
+export function readRecordedProcesses(folder: string): RecordedProcess[] {
+  return readAll<RecordedProcess>(folder, /^process-\d+-\d+\.json$/)
+    .filter((one) => Array.isArray(one.mechanisms))
+    .sort((a, b) => a.pid - b.pid || a.thread - b.thread);
+}
+
+/** All listening processes; the folder's order is arbitrary, so the lowest pid comes first. */
+export function readListening(folder: string): Listening[] {
+  return readAll<Listening>(folder, /^listening-\d+\.json$/).sort((a, b) => a.pid - b.pid);
+}
+
+/** `127.0.0.1:3000`, `port 3000` or a socket's path. */
+export function describeListening(listening: Listening): string {
+  return listening.port === undefined ? (listening.path ?? '?') : `port ${listening.port}`;
+}
+
+function readAll<T>(folder: string, pattern: RegExp): T[] {
+  const found: T[] = [];
+  for (const name of namesIn(folder)) {
+    if (pattern.test(name)) {
+      const content = readJson<T>(join(folder, name));
+      if (content !== undefined) {
+        found.push(content);
+      }
+    }
+  }
+  return found;
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) {
+      return [];
+    }
+    throw error;
+  }
+}
+
+/** A file that is being written or was cut off by a full disk is as good as none. */
+function readJson<T>(path: string): T | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as T;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * The end of a recording: one line of what was recorded, and which exit code that makes.
+ *
+ * The service's own end wins. A trouble of the recorder takes the exit code only when the service
+ * ended well, so that `bobtail record -- CMD` can stand in for `CMD` anywhere.
+ */
+import { relative } from 'node:path';
+import { tell } from '../console';
+import { EXIT_CODES, exitCodeOfSignal } from '../exit-codes';
+import { Failure, writeFailure } from '../failure';
+import { type Outcome, type RunFile, writeRunFile } from '../json/run';
+import { countOf, formatBytes, formatCount, formatDuration } from '../text/units';
+import { type RecordedProcess, readRecordedProcesses } from './agent-files';
+import type { LoadCommand } from './load-command';
+import type { Recorded } from './record';
+import { discardEmptyRecording, type RecordingFolder } from './recording-folder';
+import { exitLike } from './signals';
+import { readTraceTotals, type TraceTotals } from './trace-headers';
+
+/** How a recording went. */
+export interface Ending {
+  readonly folder: RecordingFolder;
+  readonly run: RunFile;
+  readonly outcome: Outcome;
+  readonly durationMs: number;
+  readonly stoppedByRecorder: boolean;
+  /** A signal ended the recording. */
+  readonly interrupted: boolean;
+  /** The service did not end by SIGTERM in time. */
+  readonly killed: boolean;
+  readonly load: LoadCommand | undefined;
+  readonly loadWanted: boolean;
+  readonly quiet: boolean;
+}
+
+const PIDS_SHOWN = 4;
+const COMMAND_SHOWN = 80;
+const NS_PER_MS = 1e6;
+
+/** Tells what was recorded and sets the exit code. */
+export function concludeRecording(ending: Ending): Recorded | undefined {
+  const processes = readRecordedProcesses(ending.folder.path);
+  const totals = readTraceTotals(ending.folder.path);
+  const troubles = [...closeRunFile(ending), ...troublesOf(ending, processes, totals)];
+  if (processes.length > 0 && !ending.quiet) {
+    tell(summaryLine(ending, processes, totals));
+    tell(`  bobtail report ${shownPath(ending.folder.path)}`);
+  }
+  for (const trouble of troubles) {
+    tell(`bobtail: ${trouble.message}`);
+  }
+  if (endedWell(ending)) {
+    process.exitCode = troubles[0]?.exitCode ?? EXIT_CODES.ok;
+  } else {
+    exitLike(ending.outcome);
+  }
+  if (processes.length === 0) {
+    discardEmptyRecording(ending.folder);
+    return undefined;
+  }
+  return { folder: ending.folder.path, stoppedByRecorder: ending.stoppedByRecorder };
+}
+
+/** The service has ended already and its end must be passed on, so this may not throw. */
+function closeRunFile(ending: Ending): Failure[] {
+  try {
+    writeRunFile(ending.folder.path, { ...ending.run, outcome: ending.outcome });
+    return [];
+  } catch (error) {
+    return [writeFailure(error, ending.folder.path)];
+  }
+}
+
+/** Being ended by the recorder is the plan, whichever way the service answers SIGTERM. */
+function endedWell(ending: Ending): boolean {
+  const { exitCode, signal } = ending.outcome;
+  if (!ending.stoppedByRecorder) {
+    return exitCode === 0;
+  }
+  const code = signal === null ? exitCode : exitCodeOfSignal(signal);
+  return code === 0 || code === exitCodeOfSignal('SIGTERM') || ending.killed;
+}
+
+/** Troubles, the one that gives the exit code first. */
+function troublesOf(
+  ending: Ending,
+  processes: readonly RecordedProcess[],
+  totals: TraceTotals,
+): Failure[] {
+  const troubles: Failure[] = [];
+  if (totals.lostToFullDisk > 0) {
+    const lost = countOf(totals.lostToFullDisk, 'record');
+    troubles.push(new Failure('diskFull', `disk full: ${lost} lost`, ending.folder.path));
+  }
+  if (processes.length === 0) {
+    troubles.push(nothingSeen(ending));
+  } else if (ending.load === undefined && ending.loadWanted) {
+    troubles.push(new Failure('loadFailed', 'the service ended before the load command started'));
+  }
+  const loadFailure = ending.load?.failure();
+  if (loadFailure !== undefined) {
+    troubles.push(loadFailure);
+  }
+  if (ending.load?.cancelled && !ending.stoppedByRecorder && !ending.interrupted) {
+    troubles.push(new Failure('loadFailed', 'the service ended while the load command ran'));
+  }
+  return troubles;
+}
+
+function nothingSeen(ending: Ending): Failure {
+  const { exitCode, signal } = ending.outcome;
+  const how = signal === null ? `exit code ${exitCode}` : signal;
+  const after = formatDuration(ending.durationMs * NS_PER_MS);
+  return new Failure(
+    'unsupported',
+    `nothing recorded: no Node.js server was seen before the command ended with ${how} ` +
+      `after ${after}`,
+    shortened(ending.run.command.join(' ')),
+  );
+}
+
+function shortened(command: string): string {
+  return command.length <= COMMAND_SHOWN ? command : `${command.slice(0, COMMAND_SHOWN - 1)}…`;
+}
+
+function summaryLine(
+  ending: Ending,
+  processes: readonly RecordedProcess[],
+  totals: TraceTotals,
+): string {
+  const missing = new Set(
+    processes.flatMap((one) => one.mechanisms.filter((it) => !it.ok).map((it) => it.name)),
+  );
+  const parts = [
+    describePids(processes),
+    `node ${[...new Set(processes.map((one) => one.node.replace(/^v/, '')))].join(', ')}`,
+    countOf(totals.requests, 'request'),
+    `${formatCount(totals.lost)} lost`,
+    formatBytes(totals.bytes),
+    formatDuration(ending.durationMs * NS_PER_MS),
+  ];
+  if (missing.size > 0) {
+    parts.push(`not available: ${[...missing].join(', ')}`);
+  }
+  if (ending.killed) {
+    parts.push('killed: SIGTERM did not end the service');
+  }
+  return `  recorded ${parts.join(' · ')}`;
+}
+
+function describePids(processes: readonly RecordedProcess[]): string {
+  const pids = [...new Set(processes.map((one) => one.pid))];
+  const shown = pids.slice(0, PIDS_SHOWN).join(', ');
+  const more = pids.length > PIDS_SHOWN ? ` and ${pids.length - PIDS_SHOWN} more` : '';
+  const threads = processes.length - pids.length;
+  const workers = threads > 0 ? ` + ${countOf(threads, 'worker thread')}` : '';
+  return `pid${pids.length === 1 ? '' : 's'} ${shown}${more}${workers}`;
+}
+
+/** The path as the user would type it. */
+export function shownPath(path: string): string {
+  const fromHere = relative(process.cwd(), path);
+  return fromHere === '' || fromHere.startsWith('..') ? path : fromHere;
+}

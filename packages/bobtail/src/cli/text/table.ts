@@ -1,0 +1,70 @@
+/**
+ * Aligned columns, without frames.
+ *
+ * A table library would bring borders and its own width rules; all that is needed here is
+ * padding that does not count colour codes.
+ */
+
+/** How a column is aligned; `grow` columns are shortened when the line would be too long. */
+export interface Column {
+  readonly align: 'left' | 'right';
+  readonly grow?: boolean;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with ESC
+const COLOR_CODE = /\x1b\[[0-9;]*m/g;
+
+/** Characters as shown. */
+export function shownLength(text: string): number {
+  return [...text.replace(COLOR_CODE, '')].length;
+}
+
+/** Rows as lines; every row has one cell per column. */
+export function alignRows(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width: number,
+  gap = 2,
+): string[] {
+  const widths = columns.map((_, index) =>
+    Math.max(0, ...rows.map((row) => shownLength(row[index] ?? ''))),
+  );
+  shrinkToFit(columns, widths, width, gap);
+  return rows.map((row) =>
+    columns
+      .map((column, index) => {
+        const cell = shorten(row[index] ?? '', widths[index] ?? 0);
+        const padding = ' '.repeat(Math.max(0, (widths[index] ?? 0) - shownLength(cell)));
+        return column.align === 'left' ? cell + padding : padding + cell;
+      })
+      .join(' '.repeat(gap))
+      .trimEnd(),
+  );
+}
+
+/** Takes what is too much from the widest growing column, one character at a time. */
+function shrinkToFit(columns: readonly Column[], widths: number[], width: number, gap: number) {
+  const NARROWEST = 12;
+  const total = (): number => widths.reduce((sum, one) => sum + one, 0) + gap * (widths.length - 1);
+  while (total() > width) {
+    let widest = -1;
+    columns.forEach((column, index) => {
+      if (column.grow && (widest < 0 || (widths[index] ?? 0) > (widths[widest] ?? 0))) {
+        widest = index;
+      }
+    });
+    if (widest < 0 || (widths[widest] ?? 0) <= NARROWEST) {
+      return;
+    }
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+}
+
+/** `/a/very/long/path.ts:88` → `…long/path.ts:88`: the end tells more than the beginning. */
+function shorten(text: string, width: number): string {
+  if (shownLength(text) <= width) {
+    return text;
+  }
+  const characters = [...text.replace(COLOR_CODE, '')];
+  return `…${characters.slice(characters.length - width + 1).join('')}`;
+}

@@ -1,0 +1,63 @@
+/** Runs the built command line as users do: as a process, with its streams and its end. */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export const PACKAGE = join(import.meta.dirname ?? new URL('.', import.meta.url).pathname, '../..');
+export const MAIN = join(PACKAGE, 'dist/cli/main.js');
+export const SERVER = join(PACKAGE, 'test/cli/fixtures/server.mjs');
+
+const PRESERVE_SYMLINKS = ['--preserve-symlinks', '--preserve-symlinks-main'];
+
+/** A folder that is removed after the test. */
+export function makeFolder(test) {
+  const folder = mkdtempSync(join(tmpdir(), 'bobtail test '));
+  test.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A started command line; `until(text)` waits for output, `ended` for its end. */
+export function startBobtail(args, { cwd, env = {}, detached = false, main = MAIN } = {}) {
+  const child = spawn(
+    process.execPath,
+    [...(main === MAIN ? [] : PRESERVE_SYMLINKS), main, ...args],
+    {
+      cwd,
+      env: { ...process.env, NO_COLOR: '1', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached,
+    },
+  );
+  const seen = { stdout: '', stderr: '' };
+  let wake = () => undefined;
+  for (const name of ['stdout', 'stderr']) {
+    child[name].setEncoding('utf8').on('data', (text) => {
+      seen[name] += text;
+      wake();
+    });
+  }
+  const ended = new Promise((resolve) => {
+    child.on('close', (code, signal) => resolve({ code, signal, ...seen }));
+  });
+  const until = async (text) => {
+    const deadline = Date.now() + 20_000;
+    while (!seen.stdout.includes(text) && !seen.stderr.includes(text)) {
+      if (Date.now() > deadline || child.exitCode !== null) {
+        throw new Error(`never said "${text}": ${JSON.stringify(seen)}`);
+      }
+      await Promise.race([
+        new Promise((resolve) => {
+          wake = resolve;
+        }),
+        new Promise((resolve) => setTimeout(resolve, 200)),
+      ]);
+    }
+  };
+  return { child, ended, until };
+}
+
+/** Runs to the end. */
+export function runBobtail(args, options) {
+  return startBobtail(args, options).ended;
+}

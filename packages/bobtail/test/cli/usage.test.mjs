@@ -1,0 +1,57 @@
+/** Wrong command lines: one line on stderr, nothing on stdout, a code of their own. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { makeFolder, runBobtail } from './run-bobtail.mjs';
+
+const CASES = [
+  [['recrod'], 64, "bobtail: unknown command 'recrod' (Did you mean record?)"],
+  [['record'], 64, "bobtail: missing required argument 'command' (see bobtail --help)"],
+  [['record', '--bogus', '--', 'x'], 64, "bobtail: unknown option '--bogus' (see bobtail --help)"],
+  [
+    ['record', '--warmup', 'soon', '--', 'x'],
+    64,
+    'bobtail: --warmup takes seconds, such as 30 or 0.5 (soon)',
+  ],
+  [['record', '--max-size', '3k', '--', 'x'], 64, 'bobtail: --max-size must be at least 1m (3k)'],
+  [
+    ['record', '--warmup', '3', '--duration', '2', '--', 'x'],
+    64,
+    'bobtail: --duration must be longer than --warmup (2)',
+  ],
+  [['record', '--', 'no-such-command'], 127, 'bobtail: command not found (no-such-command)'],
+  [
+    ['record', '--', '/etc/hostname'],
+    126,
+    'bobtail: cannot run: permission denied (/etc/hostname)',
+  ],
+  [
+    ['record', '--out', '/dev/null/x', '--', 'true'],
+    73,
+    'bobtail: cannot write: not a folder (/dev/null)',
+  ],
+];
+
+for (const [args, code, line] of CASES) {
+  test(`bobtail ${args.join(' ')}`, async (t) => {
+    const cwd = makeFolder(t);
+    writeFileSync(join(cwd, 'plain'), '');
+    const result = await runBobtail(args, { cwd });
+    assert.deepEqual(result, { code, signal: null, stdout: '', stderr: `${line}\n` });
+  });
+}
+
+test('without a verb the help is shown', async () => {
+  const result = await runBobtail([]);
+  assert.equal(result.code, 64);
+  assert.equal(result.stdout, '');
+  assert.match(result.stderr, /Usage: bobtail/);
+});
+
+test('--help is an answer', async () => {
+  const result = await runBobtail(['record', '--help']);
+  assert.equal(result.code, 0);
+  assert.match(result.stdout, /--on-port/);
+  assert.equal(result.stderr, '');
+});
