@@ -1,0 +1,16 @@
+// What is asked of this server, and what a recording of it must say.
+export default {
+  drive: [{ repeat: 5, send: [{ path: '/convert' }] }],
+  routes: {
+    'GET /convert': {
+      path: [
+        {
+          io: /child|signal/,
+          resource: /sleep|child/,
+          from: ['spawn', 'spawned'],
+          begin: 'exited',
+        },
+      ],
+    },
+  },
+};

@@ -1,0 +1,92 @@
+// Runs one planted server, with or without the recorder, and gathers what each side noted.
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const workloads = dirname(here);
+const bobtail = join(workloads, '..', 'packages', 'bobtail', 'dist', 'cli', 'main.js');
+const drive = join(here, 'drive.mjs');
+const RECORD_MS_MAX = 60_000;
+
+function linesOf(file) {
+  if (!existsSync(file)) return [];
+  return readFileSync(file, 'utf8').trim().split('\n').filter(Boolean).map(JSON.parse);
+}
+
+/** The server's account of every request, joined with the client's. */
+function plantedRequests(file) {
+  const clients = new Map(linesOf(`${file}.client`).map((line) => [line.id, line]));
+  const all = linesOf(file).map((line) => {
+    const client = clients.get(line.id);
+    return { ...line, marks: { ...client?.marks, ...line.marks }, counts: Boolean(client) };
+  });
+  for (const planted of all) planted.all = all.filter(({ counts }) => counts);
+  return all;
+}
+
+function finished(command, args, options) {
+  return new Promise((resolve, reject) => {
+    execFile(command, args, { maxBuffer: 1 << 28, ...options }, (error, stdout, stderr) => {
+      if (!error) return resolve({ stdout, stderr });
+      error.message = `${[command, ...args].join(' ')}: ${error.code ?? error.signal}\n${stderr}`;
+      return reject(error);
+    });
+  });
+}
+
+function quoted(text) {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Records `cause`'s `server` with the Node binary `node`; `use` gets what came of it. */
+export async function recorded({ cause, server, node, environment }, use) {
+  const folder = mkdtempSync(join(tmpdir(), 'planted-recording-'));
+  const out = join(folder, 'recording.bobtail');
+  const file = join(folder, 'planted.jsonl');
+  const env = { ...process.env, ...environment, PLANTED_FILE: file };
+  const load = [process.execPath, drive, cause].map(quoted).join(' ');
+  const target = [node, join(workloads, cause, server)];
+  const args = [bobtail, 'record', '--out', out, '--on-port', load, '--', ...target];
+  try {
+    await finished(process.execPath, args, { env, timeout: RECORD_MS_MAX });
+    const planted = plantedRequests(file);
+    const explained = await explain(out, planted.length);
+    return await use({ folder: out, planted, explained });
+  } finally {
+    if (!process.env.PLANTED_KEEP) rmSync(folder, { recursive: true, force: true });
+    else process.stderr.write(`kept ${folder}\n`);
+  }
+}
+
+/** Every recorded request, by its number in the recording. */
+async function explain(out, count) {
+  const args = [bobtail, 'explain', out, '--slowest', String(count), '--json'];
+  const { stdout } = await finished(process.execPath, args, { timeout: RECORD_MS_MAX });
+  const answer = JSON.parse(stdout);
+  const list = Array.isArray(answer) ? answer : (answer.requests ?? [answer]);
+  return new Map(list.map((request) => [Number(request.id.split(':')[1]), request]));
+}
+
+/** Runs the server without the recorder: shows that what is planted is there at all. */
+export async function plain({ cause, server, node, environment }) {
+  const folder = mkdtempSync(join(tmpdir(), 'planted-plain-'));
+  const file = join(folder, 'planted.jsonl');
+  const env = { ...process.env, ...environment, PLANTED_FILE: file };
+  const options = { env, stdio: ['ignore', 'pipe', 'inherit'] };
+  const child = spawn(node, [join(workloads, cause, server)], options);
+  try {
+    const port = await new Promise((resolve, reject) => {
+      child.stdout.once('data', (line) => resolve(/^listening (.*)/m.exec(line)[1]));
+      child.once('exit', (code) => reject(new Error(`${cause}/${server} ended with ${code}`)));
+    });
+    const load = { env: { ...env, PORT: port }, timeout: RECORD_MS_MAX };
+    await finished(process.execPath, [drive, cause], load);
+    return plantedRequests(file).filter(({ counts }) => counts);
+  } finally {
+    child.kill();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,47 @@
+// Every planted cause, recorded on every Node: the recording must say what was planted.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { after, before, describe, it } from 'node:test';
+import { causes, expectations, needs, runs } from './harness/causes.mjs';
+import { nodeBinaries } from './harness/nodes.mjs';
+import { failuresOf, failureText } from './harness/run.mjs';
+import { startServices } from './harness/services.mjs';
+
+const RUN_MS_MAX = 90_000;
+let services;
+
+before(async () => {
+  services = await startServices(await needs(causes()));
+});
+
+after(() => services.stop());
+
+/** Why a cause cannot run here; on CI nothing may be left out. */
+function skipped(expected) {
+  const missing = (expected.needs ?? []).filter((name) => name in services.missing);
+  if (!missing.length) return undefined;
+  const why = missing.map((name) => `${name}: ${services.missing[name]}`).join('; ');
+  if (process.env.CI === 'true') throw new Error(`may not be skipped on CI: ${why}`);
+  return why;
+}
+
+for (const node of nodeBinaries()) {
+  const version = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim();
+  describe(`planted causes on Node ${version}`, () => {
+    for (const cause of causes()) {
+      it(cause, { timeout: RUN_MS_MAX }, async (test) => {
+        const expected = await expectations(cause);
+        const why = skipped(expected);
+        if (why) return test.skip(why);
+        for (const run of runs(cause, expected)) {
+          const environment = { ...services.environment, ...run.environment };
+          const { checked, failures } = await failuresOf({ ...run, node, environment }, expected);
+          const text = failures.slice(0, 3).map(failureText).join('\n\n');
+          assert.equal(failures.length, 0, `${run.title}: ${failures.length} wrong\n${text}`);
+          assert.ok(checked > 0, `${run.title}: no request was checked`);
+        }
+        return undefined;
+      });
+    }
+  });
+}

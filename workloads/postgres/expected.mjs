@@ -1,0 +1,39 @@
+// What is asked of this server, and what a recording of it must say.
+const QUERY_NS = 40e6;
+
+const woken = { io: 'timer', from: 'wait', begin: 'woke' };
+const queried = {
+  io: 'read',
+  resource: 'database',
+  shared: false,
+  from: ['query', 'asked'],
+  ready: ({ query }) => query + QUERY_NS,
+  begin: 'answered',
+};
+const connected = { io: /./, shared: true, from: 'connect', begin: 'connected' };
+const queriedThen = {
+  ...queried,
+  from: ['connected', 'asked'],
+  ready: ({ connected: at }) => at + QUERY_NS,
+};
+
+function waited({ marks }) {
+  return marks.connected - marks.connect > 1e6;
+}
+
+export default {
+  needs: ['postgres'],
+  servers: ['server.cjs', 'server.mjs', 'server-callback.mjs'],
+  warm: ['/query'],
+  drive: [
+    { repeat: 3, send: [{ path: '/query' }] },
+    { repeat: 3, send: [{ path: '/checkout' }, { path: '/checkout', atMs: 10 }] },
+  ],
+  routes: {
+    'GET /query': { path: [woken, queried] },
+    'GET /checkout': {
+      servers: ['server.cjs', 'server.mjs'],
+      path: (planted) => (waited(planted) ? [connected, queriedThen] : [queriedThen]),
+    },
+  },
+};
