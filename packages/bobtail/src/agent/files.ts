@@ -1,0 +1,61 @@
+/**
+ * The small JSON files that a recorded process leaves in the recording folder.
+ *
+ * Each is written beside its name and then renamed, so that the command line, which polls for
+ * them, never reads half a file.
+ */
+
+import { renameSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { knownMechanisms, reasonOf } from './mechanisms';
+
+const STDERR = 2;
+
+/** Where a server listens: the result of `server.address()`. */
+export type Address = string | { port: number; address: string } | null;
+
+/** Writes `process-<pid>-<thread>.json`: who is recorded, and with which mechanisms. */
+export function writeProcess(folder: string, thread: number): void {
+  write(folder, `process-${process.pid}-${thread}.json`, {
+    pid: process.pid,
+    thread,
+    node: process.version,
+    execPath: process.execPath,
+    argv: process.argv,
+    mechanisms: knownMechanisms(),
+  });
+}
+
+/** Writes `listening-<pid>.json`: the first address this process listens on. */
+export function writeListening(folder: string, address: Address): void {
+  const place =
+    typeof address === 'string' || address === null
+      ? { path: address, address: null }
+      : { port: address.port, address: address.address };
+  write(folder, `listening-${process.pid}.json`, {
+    pid: process.pid,
+    ...place,
+    atNs: Number(process.hrtime.bigint()),
+  });
+}
+
+/** One line on stderr. The only thing the agent ever prints. */
+export function warn(text: string): void {
+  try {
+    writeSync(STDERR, `bobtail: ${text}\n`);
+  } catch (error) {
+    // A closed or full stderr: the reason is in the process file already.
+    void error;
+  }
+}
+
+function write(folder: string, name: string, content: unknown): void {
+  const path = join(folder, name);
+  const draft = `${path}.tmp`;
+  try {
+    writeFileSync(draft, `${JSON.stringify(content)}\n`);
+    renameSync(draft, path);
+  } catch (error) {
+    warn(`cannot write ${name}: ${reasonOf(error)} (${folder})`);
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * What is wrapped at preload, before the first line of the application.
+ *
+ * Only what modules capture while they are loaded (`const { nextTick } = process`), and what has to
+ * see modules being loaded; it passes everything on until a recording starts.
+ */
+
+import { syncBuiltinESMExports } from 'node:module';
+import { followFastify } from './clients/fastify';
+import { clients } from './clients/table';
+import { startAtFirstListen } from './listen';
+import { attempt } from './mechanisms';
+import { wrapQueueMicrotask } from './microtasks';
+import { patchModules } from './modules';
+import type { Settings } from './settings';
+import { wrapNextTick } from './ticks';
+import { wrapTimers } from './timers';
+
+/** Prepares this thread for a recording. Never throws. */
+export function install(settings: Settings): void {
+  attempt('listen', () => startAtFirstListen(settings));
+  attempt('fastify routes', followFastify);
+  attempt('modules', () => patchModules(clients));
+  if (settings.detail === 'loop') return;
+  attempt('ticks', wrapNextTick);
+  attempt('microtasks', wrapQueueMicrotask);
+  attempt('timers', () => {
+    wrapTimers();
+    // Named imports of `node:timers` from ES modules are copies.
+    syncBuiltinESMExports();
+  });
+}

@@ -1,0 +1,38 @@
+/**
+ * The moment a recording starts: the first `listen` of a server in this thread.
+ *
+ * Before the original call, so that the probe sees the listening descriptor from its birth; and
+ * not at preload, because most processes below a command never serve anything.
+ */
+
+import net = require('node:net');
+
+import { replace } from './disguise';
+import { attempt } from './mechanisms';
+import { noteListening, startRecording } from './recording';
+import type { Settings } from './settings';
+
+/** Wraps `net.Server.prototype.listen`, which http, https and cluster workers use as well. */
+export function startAtFirstListen(settings: Settings): void {
+  const original = net.Server.prototype.listen;
+  let started = false;
+  let listening = false;
+
+  function listen(this: net.Server): unknown {
+    if (!started) {
+      started = true;
+      startRecording(settings);
+    }
+    // biome-ignore lint/complexity/noArguments: passes on exactly what it was given
+    const result = Reflect.apply(original, this, arguments);
+    if (!listening) {
+      this.once('listening', () => {
+        if (listening) return;
+        listening = true;
+        attempt('listening file', () => noteListening(settings, this.address()));
+      });
+    }
+    return result;
+  }
+  replace(net.Server.prototype, 'listen', listen);
+}

@@ -1,0 +1,43 @@
+/**
+ * The typed face of the native probe (`crates/probe`, built as `native/bobtail-probe.node`).
+ *
+ * Loaded when a recording starts and not before: most processes below a command never serve.
+ */
+
+import { join } from 'node:path';
+import type { Session } from './session';
+
+/** What the probe is told at start. */
+export interface StartOptions {
+  path: string;
+  pid: number;
+  thread: number;
+  detail: 'full' | 'loop';
+  maxBytes: number;
+  chunkBytes: number;
+  nodeVersion: string;
+  arch: string;
+}
+
+interface NativeProbe {
+  start(options: StartOptions): Omit<Session, 'roll' | 'intern'>;
+  roll(): boolean;
+  intern(text: string): number;
+}
+
+const FILE = join(__dirname, '..', '..', 'native', 'bobtail-probe.node');
+
+/** Loads the probe and starts the recording of this thread. Throws with a one-line message. */
+export function startProbe(options: StartOptions): Session {
+  const probe = require(FILE) as NativeProbe;
+  const { live, ring, context, startNs, mechanisms } = probe.start(options);
+  return {
+    live,
+    ring,
+    context,
+    startNs,
+    mechanisms,
+    roll: probe.roll,
+    intern: probe.intern,
+  };
+}

@@ -1,0 +1,90 @@
+/**
+ * Starts the recording of this thread: probe first, then everything that writes into its stream.
+ *
+ * If the probe can not start, nothing is installed: the service runs as if the agent was absent,
+ * and the process file tells why.
+ */
+
+import { join } from 'node:path';
+import { threadId } from 'node:worker_threads';
+import { MarkKind } from './codes';
+import { type Address, warn, writeListening, writeProcess } from './files';
+import { addMechanisms, attempt, reasonOf, watchMechanisms } from './mechanisms';
+import { nameId, startNames } from './names';
+import { startProbe } from './native';
+import { recorder, type Stream } from './recorder';
+import { provideSession } from './session';
+import type { Settings } from './settings';
+
+const CHUNK_BYTES = 256 * 1024;
+
+let stream: Stream | undefined;
+let startNs = 0n;
+
+/** Starts the recording. Never throws. */
+export function startRecording(settings: Settings): void {
+  attempt('probe', () => {
+    stream = openStream(settings);
+  });
+  if (stream !== undefined) install(stream, settings);
+  writeProcess(settings.folder, threadId);
+  watchMechanisms(() => writeProcess(settings.folder, threadId));
+}
+
+/** Tells the command line, and the trace, that a server listens. */
+export function noteListening(settings: Settings, address: Address): void {
+  const place = typeof address === 'object' ? String(address?.port) : address;
+  stream?.mark(MarkKind.listening, nameId(place));
+  writeListening(settings.folder, address);
+}
+
+function openStream(settings: Settings): Stream {
+  try {
+    const session = startProbe({
+      path: join(settings.folder, `${process.pid}-${threadId}.trace`),
+      pid: process.pid,
+      thread: threadId,
+      detail: settings.detail,
+      maxBytes: settings.maxBytes,
+      chunkBytes: CHUNK_BYTES,
+      nodeVersion: process.version,
+      arch: process.arch,
+    });
+    provideSession(session);
+    startNs = session.startNs;
+    startNames(session.intern);
+    addMechanisms(session.mechanisms);
+    return require('./stream') as Stream;
+  } catch (error) {
+    warn(`not recording this process: ${reasonOf(error)} (pid ${process.pid})`);
+    throw error;
+  }
+}
+
+function install(open: Stream, settings: Settings): void {
+  open.ensureLoopEvent();
+  // Required here and not on top: a process that never listens should not pay for loading them.
+  attempt('http requests', () =>
+    (require('./requests') as typeof import('./requests')).followRequests(open),
+  );
+  attempt('http2 requests', () =>
+    (require('./streams-http2') as typeof import('./streams-http2')).followHttp2Requests(open),
+  );
+  if (settings.detail === 'loop') return;
+  attempt('promises', () =>
+    (require('./promises') as typeof import('./promises')).followPromises(open),
+  );
+  attempt('agent queue', () =>
+    (require('./agent-queue') as typeof import('./agent-queue')).followAgentQueue(),
+  );
+  attempt('child processes', () =>
+    (require('./child-process') as typeof import('./child-process')).followChildProcesses(open),
+  );
+  attempt('async resources', () =>
+    (require('./async-resource') as typeof import('./async-resource')).followAsyncResources(),
+  );
+  attempt('timer due times', () =>
+    (require('./timers') as typeof import('./timers')).startTimers(open, startNs),
+  );
+  recorder.stream = open;
+}

@@ -1,0 +1,71 @@
+/**
+ * Source and sink of HTTP/1.1 requests: where one arrives and where its response is handed over.
+ *
+ * The sink is the call of `ServerResponse.prototype.end`, because the channel
+ * `http.server.response.finish` comes later, for a pipelined response by the whole time of the
+ * one before it.
+ */
+
+import { subscribe } from 'node:diagnostics_channel';
+
+import http = require('node:http');
+
+import { MicroKind } from './codes';
+import { replace } from './disguise';
+import { Exchange } from './exchange';
+import type { Stream } from './recorder';
+import { arrivedUrl, expressRoute, routeName, sourceName } from './route';
+
+interface RequestStart {
+  request: http.IncomingMessage;
+  response: http.ServerResponse;
+}
+
+const EMITTER: number = MicroKind.emitter;
+let lastSourceEvent = 0;
+
+/** Starts to record HTTP/1.1 requests. */
+export function followRequests(stream: Stream): void {
+  subscribe('http.server.request.start', (message) => {
+    const { request, response } = message as RequestStart;
+    const { method = '', url = '' } = request;
+    beginRequest(stream, response, method, url);
+  });
+
+  const original = http.ServerResponse.prototype.end;
+  function end(this: http.ServerResponse): unknown {
+    const request = Exchange.finish(this);
+    if (request !== 0) endRequest(stream, this, request);
+    // biome-ignore lint/complexity/noArguments: passes on exactly what it was given
+    return Reflect.apply(original, this, arguments);
+  }
+  replace(http.ServerResponse.prototype, 'end', end);
+}
+
+/** A request arrives in the current event; its number is kept on `response`. */
+export function beginRequest(stream: Stream, response: object, method: string, url: string): void {
+  if (Exchange.knows(response)) return;
+  separate(stream);
+  const request = stream.source(sourceName(method, url));
+  lastSourceEvent = stream.currentEvent();
+  if (request !== 0) new Exchange(response, request);
+}
+
+/**
+ * Several requests can arrive in one read (pipelining, HTTP/2), with reactions of the earlier ones
+ * between them. Each gets an event of its own, or what they register could not be told apart.
+ */
+function separate(stream: Stream): void {
+  const current = stream.currentEvent();
+  const outer = stream.loopEvent();
+  if (outer !== 0 && (current === lastSourceEvent || current !== outer)) {
+    stream.micro(EMITTER, outer);
+  }
+}
+
+function endRequest(stream: Stream, response: http.ServerResponse, request: number): void {
+  const incoming = response.req;
+  const route = Exchange.route(response) ?? expressRoute(incoming);
+  const name = routeName(incoming.method ?? '', arrivedUrl(incoming), route);
+  stream.sink(request, name, response.statusCode);
+}

@@ -1,0 +1,36 @@
+/**
+ * What `bobtail record` tells the processes it starts, through the environment.
+ *
+ * Everything a command starts inherits it, so this also decides which processes are left alone:
+ * package managers never serve requests themselves.
+ */
+
+import { basename } from 'node:path';
+
+/** How a thread is to be recorded. */
+export interface Settings {
+  /** The recording folder, absolute. */
+  folder: string;
+  detail: 'full' | 'loop';
+  /** Bound of each trace file, in bytes; 0 leaves it to the probe. */
+  maxBytes: number;
+}
+
+const PACKAGE_MANAGER =
+  /^(?:npm|npx|yarn|yarnpkg|pnpm|pnpx|corepack)(?:-cli|-[\d.]+)?(?:\.[cm]?js)?$/;
+
+/** The settings of this process; `undefined` when it is to be left alone. */
+export function readSettings(
+  env: NodeJS.ProcessEnv,
+  argv: readonly string[],
+): Settings | undefined {
+  const folder = env.BOBTAIL_DIR;
+  if (folder === undefined || folder === '' || env.BOBTAIL_DISABLED === '1') return undefined;
+  if (PACKAGE_MANAGER.test(basename(argv[1] ?? ''))) return undefined;
+  const maxBytes = Number(env.BOBTAIL_MAX_BYTES ?? 0);
+  return {
+    folder,
+    detail: env.BOBTAIL_DETAIL === 'loop' ? 'loop' : 'full',
+    maxBytes: Number.isSafeInteger(maxBytes) && maxBytes > 0 ? maxBytes : 0,
+  };
+}

@@ -1,0 +1,111 @@
+/**
+ * Timers and immediates of the application as loop events of their own.
+ *
+ * libuv runs all due timers in one callback, so only JavaScript can tell them apart. Node gets one
+ * shared trampoline as the callback; the real one lies on the Timeout in a private field, so that
+ * `unref`, `refresh`, `close`, clearing by number and the async context stay Node's own.
+ */
+
+import timersModule = require('node:timers');
+
+import { LoopKind } from './codes';
+import { replace } from './disguise';
+import { recorder, type Stream } from './recorder';
+import { Stamped } from './stamp';
+import { dueNs, learnTimerBase, type NodeTimeout, startTimerBase } from './timer-base';
+import { immediateResource, timerResource } from './timer-names';
+
+type Callback = (this: unknown, ...args: unknown[]) => void;
+const BASE_SAMPLES = 4;
+const TIMER: number = LoopKind.timer;
+const IMMEDIATE: number = LoopKind.immediate;
+
+class TimerStamp extends Stamped {
+  #callback: Callback;
+  #op = 0;
+  #registrar = 0;
+
+  constructor(timer: object, callback: Callback) {
+    super(timer);
+    this.#callback = callback;
+  }
+
+  static callback(timer: object): Callback {
+    return (timer as TimerStamp).#callback;
+  }
+
+  static register(timer: NodeTimeout, stream: Stream, kind: number): void {
+    const stamp = timer as unknown as TimerStamp;
+    stamp.#registrar = stream.currentEvent();
+    if (kind === IMMEDIATE) {
+      stamp.#op = stream.register(kind, immediateResource(), stream.nowNs(), -1);
+    } else {
+      const atNs = stream.nowNs();
+      learnTimerBase(timer, atNs);
+      const due = dueNs(timer);
+      stamp.#op = stream.register(kind, timerResource(timer._idleTimeout), atNs, due);
+    }
+  }
+
+  static begin(timer: object, stream: Stream, kind: number, readyNs: number): void {
+    const stamp = timer as unknown as TimerStamp;
+    stream.loopBegin(kind, stamp.#op, readyNs, stamp.#registrar);
+  }
+}
+
+/** Learns the origin of Node's timer clock from a few timers that never fire. */
+export function startTimers(stream: Stream, startNs: bigint): void {
+  startTimerBase(startNs);
+  for (let i = 0; i < BASE_SAMPLES; i++) {
+    const timer = timersModule.setTimeout(() => undefined, 1);
+    learnTimerBase(timer as NodeTimeout, stream.nowNs());
+    timersModule.clearTimeout(timer);
+  }
+}
+
+function onTimeout(this: NodeTimeout & { _repeat?: unknown }, ...args: unknown[]): void {
+  const { stream } = recorder;
+  if (stream !== undefined) {
+    TimerStamp.begin(this, stream, TIMER, dueNs(this));
+    // Node starts the next period when it fires, before the callback.
+    if (typeof this._repeat === 'number') TimerStamp.register(this, stream, TIMER);
+  }
+  Reflect.apply(TimerStamp.callback(this), this, args);
+}
+
+function onImmediate(this: object, ...args: unknown[]): void {
+  const { stream } = recorder;
+  if (stream !== undefined) TimerStamp.begin(this, stream, IMMEDIATE, -1);
+  Reflect.apply(TimerStamp.callback(this), this, args);
+}
+
+/** Wraps the globals and the exports of `timers`, which are the same functions. */
+export function wrapTimers(): void {
+  wrapCreate('setTimeout', onTimeout as Callback, TIMER);
+  wrapCreate('setInterval', onTimeout as Callback, TIMER);
+  wrapCreate('setImmediate', onImmediate as Callback, IMMEDIATE);
+}
+
+function wrapCreate(
+  name: 'setTimeout' | 'setInterval' | 'setImmediate',
+  trampoline: Callback,
+  kind: number,
+): void {
+  const original = timersModule[name] as unknown as (...args: unknown[]) => object;
+
+  function create(this: unknown, callback: Callback, after: unknown): object {
+    // biome-ignore lint/complexity/noArguments: passes on exactly what it was given
+    const args = arguments;
+    if (typeof callback !== 'function') return Reflect.apply(original, this, args);
+    let timer: object;
+    if (args.length === 1) timer = original.call(this, trampoline);
+    else if (args.length === 2) timer = original.call(this, trampoline, after);
+    else timer = original.call(this, trampoline, ...Array.prototype.slice.call(args, 1));
+    new TimerStamp(timer, callback);
+    // A timer made before the recording has no operation, but its events are told apart too.
+    if (recorder.stream !== undefined) TimerStamp.register(timer, recorder.stream, kind);
+    return timer;
+  }
+  if (globalThis[name] === (original as unknown)) replace(globalThis, name, create);
+  replace(timersModule, name, create);
+}
