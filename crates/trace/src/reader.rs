@@ -162,9 +162,10 @@ impl<S: ReadAt> TraceReader<S> {
             let progress = &mut self.progress;
             if progress.at < progress.end {
                 let bytes = &self.bytes[..progress.end];
+                let record_at = progress.at;
                 match progress.state.decode(bytes, &mut progress.at) {
                     Ok(record) => return Ok(Some(record)),
-                    Err(damage) => self.leave(damage)?,
+                    Err(damage) => self.leave(record_at, damage)?,
                 }
             }
             if let Some(record) = self.progress.pending.pop_front() {

@@ -123,9 +123,12 @@ impl TraceWriter {
     }
 
     /// Gives out `events` numbers without a record, as a writer does that has no chunk ready, then
-    /// goes on in a new chunk with the LOSS.
+    /// goes on in a new chunk with the LOSS. The last of them is current.
     pub fn lose(&mut self, count: u64, events: u32) -> Result<(), WriteError> {
-        self.event = self.event.saturating_add(events);
+        if events > 0 {
+            self.event = self.event.saturating_add(events);
+            self.current = self.event;
+        }
         self.count_loss(LossKind::NoChunk, u32::try_from(count).unwrap_or(u32::MAX));
         self.roll();
         self.push(&Record::Loss {
