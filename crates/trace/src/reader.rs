@@ -179,15 +179,17 @@ impl<S: ReadAt> TraceReader<S> {
         }
     }
 
-    /// Gives up the chunk in memory.
-    fn leave(&mut self, damage: Damage) -> Result<(), TraceError> {
-        let (number, offset) = (self.progress.number, self.progress.offset);
-        let offset = offset + self.progress.at as u64;
-        self.progress.end = self.progress.at;
-        self.progress.loaded = self.progress.at;
-        self.progress.broken_inside = 1;
+    /// Gives up the chunk in memory from a record on.
+    #[cold]
+    fn leave(&mut self, record_at: usize, damage: Damage) -> Result<(), TraceError> {
+        let progress = &mut self.progress;
+        progress.end = progress.at;
+        progress.loaded = progress.at;
+        progress.broken_inside = 1;
+        let chunk = progress.number;
+        let offset = progress.offset + record_at as u64;
         self.tolerate(TraceError::Damaged {
-            chunk: number,
+            chunk,
             offset,
             damage,
         })
