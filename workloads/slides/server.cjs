@@ -1,4 +1,4 @@
-// The example of the papers' slides: readdir, then N readFile at once, answer when the last is done.
+// The example of the papers' slides: readdir, N readFile at once, answer when the last is done.
 'use strict';
 
 const fs = require('node:fs');
