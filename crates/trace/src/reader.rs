@@ -11,7 +11,7 @@ use crate::decode::StreamState;
 use crate::error::{Damage, TraceError};
 use crate::header::Header;
 use crate::layout::chunk::HEADER_BYTES as CHUNK_HEADER_BYTES;
-use crate::layout::{HEADER_BYTES, live};
+use crate::layout::{HEADER_BYTES, live, tag};
 use crate::live::LiveBlock;
 use crate::load::{Loaded, Place, load};
 use crate::read_at::ReadAt;
@@ -53,9 +53,11 @@ struct Progress {
     state: StreamState,
     /// Made by the reader, to be yielded before the records in `bytes`.
     pending: VecDeque<Record>,
+    /// The current event after a gap, until it is yielded.
+    resync: Option<EventId>,
     /// Next record in `bytes`.
     at: usize,
-    /// End of the records that may be decoded: 0 while `pending` goes first.
+    /// End of the records that may be decoded; equal to `at` while something else goes first.
     end: usize,
     /// End of the records in `bytes`.
     loaded: usize,
@@ -172,10 +174,37 @@ impl<S: ReadAt> TraceReader<S> {
                 return Ok(Some(record));
             }
             if self.progress.end < self.progress.loaded {
-                self.progress.end = self.progress.loaded;
+                if let Some(record) = self.start_chunk()? {
+                    return Ok(Some(record));
+                }
             } else if !self.advance()? {
                 return Ok(None);
             }
+        }
+    }
+
+    /// Opens the chunk in memory for decoding. After a gap, first come the LOSS records that the
+    /// chunk starts with, then where the stream goes on.
+    fn start_chunk(&mut self) -> Result<Option<Record>, TraceError> {
+        let progress = &mut self.progress;
+        let Some(event) = progress.resync else {
+            progress.end = progress.loaded;
+            return Ok(None);
+        };
+        let record_at = progress.at;
+        if self.bytes[record_at] != tag::LOSS {
+            progress.resync = None;
+            return Ok(Some(Record::Resume { event, at_ns: None }));
+        }
+        match progress
+            .state
+            .decode(&self.bytes[..progress.loaded], &mut progress.at)
+        {
+            Ok(record) => {
+                progress.end = progress.at;
+                Ok(Some(record))
+            }
+            Err(damage) => self.leave(record_at, damage).map(|()| None),
         }
     }
 
@@ -287,11 +316,8 @@ impl<S: ReadAt> TraceReader<S> {
         progress.broken_slots -= whole.saturating_sub(progress.broken_whole);
         let events = state.event.saturating_sub(progress.state.event);
         let gap = progress.lose(whole + progress.broken_inside, missing - whole, events);
-        if gap || state.current != progress.state.current {
-            progress.pending.push_back(Record::Resume {
-                event: state.current,
-                at_ns: None,
-            });
+        if gap || progress.resync.is_some() || state.current != progress.state.current {
+            progress.resync = Some(state.current);
         }
         progress.state = state;
         progress.number = place.number;
