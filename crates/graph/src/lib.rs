@@ -1,1 +1,44 @@
-//! Placeholder.
+//! The event dependency graph: from the records of one event loop to the critical path of each
+//! request.
+//!
+//! Records are pushed one by one; a request comes out as a [`RequestPath`] when the loop event with
+//! its sink has ended. There is no whole graph in memory: what no open request needs is forgotten.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `graph` | records in, requests out |
+//! | `history` | the bounded past that all else reads |
+//! | `events`, `runs`, `collections` | what happened: events, the loop's time line, garbage collections |
+//! | `handles`, `operations`, `requests` | what outlives events: connections, timers and jobs, requests |
+//! | `ownership` | which request an event works for |
+//! | `walk` | from the sink back to the source |
+//! | `tiling`, `queue`, `resource` | from ready to sink in segments, with causes |
+//! | `path`, `window` | what the next stage reads |
+//! | `ring`, `id_table` | two bounded containers |
+
+#![forbid(unsafe_code)]
+
+mod collections;
+mod events;
+mod graph;
+mod handles;
+mod history;
+mod id_table;
+mod operations;
+mod ownership;
+mod path;
+mod queue;
+mod requests;
+mod resource;
+mod ring;
+mod runs;
+mod tiling;
+mod walk;
+mod window;
+
+pub use graph::{Graph, Options, Walks};
+pub use path::{
+    Culprit, CulpritKind, EventKind, Hop, PathEvent, PoolPart, RequestPath, Resource, Segment,
+    SegmentKind,
+};
+pub use window::{EVENTS_LISTED, EventFacts, Window};

@@ -1,0 +1,129 @@
+//! Who had the loop thread: the pieces of an interval by event, collection and poll.
+//!
+//! A collection is charged to itself and not to the event it interrupted: no change of that event
+//! would have made it shorter.
+
+use bobtail_trace::record::{Ns, RequestId};
+
+use crate::history::History;
+use crate::path::{Culprit, CulpritKind};
+use crate::runs::{Run, RunKind};
+
+/// Adds the culprits of `[from, to)` to `culprits`, from which those of this segment start at
+/// `first`. Time before the oldest known run is charged to `Lost`.
+pub(crate) fn blame(
+    history: &History,
+    from: Ns,
+    to: Ns,
+    first: usize,
+    culprits: &mut Vec<Culprit>,
+) {
+    let mut reached = from;
+    for (_, run, start, end) in history.runs.pieces(from, to, history.now) {
+        if start > reached {
+            add(culprits, first, nobody(CulpritKind::Lost, start - reached));
+        }
+        blame_run(history, run, start, end, first, culprits);
+        reached = end;
+    }
+    if to > reached {
+        add(culprits, first, nobody(CulpritKind::Lost, to - reached));
+    }
+}
+
+/// The same for a piece that lies in one run.
+pub(crate) fn blame_run(
+    history: &History,
+    run: &Run,
+    start: Ns,
+    end: Ns,
+    first: usize,
+    culprits: &mut Vec<Culprit>,
+) {
+    let route = history.requests.route(run.request);
+    blame_collections(history, run, start, end, first, culprits);
+    let collected = history.collections.within_ns(start, end);
+    let duration_ns = end - start - collected;
+    let kind = match run.kind {
+        RunKind::Poll => CulpritKind::Poll,
+        RunKind::Between => CulpritKind::Between,
+        RunKind::Lost => CulpritKind::Lost,
+        RunKind::Event => match history.event(run.event) {
+            Some(event) => CulpritKind::Event(event.kind),
+            None => CulpritKind::Lost,
+        },
+    };
+    let (event, request, location) = (run.event, run.request, run.location);
+    add(
+        culprits,
+        first,
+        Culprit {
+            kind,
+            event,
+            request,
+            route,
+            location,
+            duration_ns,
+        },
+    );
+}
+
+/// Only the collections of a piece, as for work on the path itself.
+pub(crate) fn blame_collections(
+    history: &History,
+    run: &Run,
+    start: Ns,
+    end: Ns,
+    first: usize,
+    culprits: &mut Vec<Culprit>,
+) {
+    for (kind, duration_ns) in history.collections.each(start, end) {
+        let culprit = Culprit {
+            kind: CulpritKind::Gc(kind),
+            event: run.event,
+            request: run.request,
+            route: history.requests.route(run.request),
+            location: 0,
+            duration_ns,
+        };
+        add(culprits, first, culprit);
+    }
+}
+
+/// Whether a run inside a loop event of the path belongs to another request.
+pub(crate) fn is_foreign(run: &Run, request: RequestId) -> bool {
+    run.request != 0 && run.request != request
+}
+
+fn nobody(kind: CulpritKind, duration_ns: u64) -> Culprit {
+    Culprit {
+        kind,
+        event: 0,
+        request: 0,
+        route: 0,
+        location: 0,
+        duration_ns,
+    }
+}
+
+/// Runs of one event that follow each other make one culprit.
+fn add(culprits: &mut Vec<Culprit>, first: usize, culprit: Culprit) {
+    if culprit.duration_ns == 0 {
+        return;
+    }
+    let merges = |c: &&mut Culprit| {
+        c.event == culprit.event
+            && c.kind == culprit.kind
+            && c.request == culprit.request
+            && !matches!(c.kind, CulpritKind::Gc(_) | CulpritKind::Poll)
+            && (c.location == culprit.location || c.location == 0 || culprit.location == 0)
+    };
+    let recent = culprits.len().saturating_sub(4).max(first);
+    match culprits[recent..].iter_mut().rev().find(merges) {
+        Some(same) => {
+            same.duration_ns += culprit.duration_ns;
+            same.location = same.location.max(culprit.location);
+        }
+        None => culprits.push(culprit),
+    }
+}

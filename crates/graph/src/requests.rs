@@ -1,0 +1,157 @@
+//! Requests from source to sink, and how far back the window must reach for them.
+//!
+//! A finished request keeps its entry until its place is taken, because events of other requests
+//! still name it as the one they waited behind.
+
+use std::collections::VecDeque;
+
+use bobtail_trace::record::{EventId, HandleId, Ns, RequestId, StringId};
+
+use crate::events::Row;
+use crate::id_table::{Alive, IdTable};
+
+/// Where a request is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Phase {
+    #[default]
+    Open,
+    /// Its sink was seen; its loop event goes on.
+    Sunk,
+    /// Handed on, or given up.
+    Done,
+}
+
+/// One request.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Request {
+    pub id: RequestId,
+    pub name: StringId,
+    pub route: StringId,
+    pub status: u32,
+    pub phase: Phase,
+    pub handle: HandleId,
+    pub source_ns: Ns,
+    /// The loop event that received it.
+    pub source_loop: EventId,
+    pub ready_ns: Ns,
+    pub sink_event: EventId,
+    pub sink_ns: Ns,
+    /// The sink was followed by a write to its connection.
+    pub written: bool,
+    /// Its latest event.
+    pub last_own: EventId,
+    /// How often history had been lost when it began.
+    pub losses: u32,
+    pub needs: Needs,
+}
+
+/// The oldest rows a request will ask for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Needs {
+    pub event: EventId,
+    pub loop_row: Row,
+    pub run: Row,
+    pub collection: Row,
+    pub write: Row,
+}
+
+impl Alive for Request {
+    fn alive(&self) -> bool {
+        self.phase != Phase::Done
+    }
+}
+
+const REQUESTS_YOUNG: usize = 1 << 13;
+const REQUESTS_OLD: usize = 1 << 16;
+
+#[derive(Debug)]
+pub(crate) struct Requests {
+    pub table: IdTable<Request>,
+    /// In order of source, among them some that are done.
+    order: VecDeque<RequestId>,
+    /// Length of `order` at which those that are done are dropped.
+    crowded: usize,
+    opened: u64,
+    finished: u64,
+}
+
+impl Requests {
+    pub(crate) fn new() -> Self {
+        Self {
+            table: IdTable::new(REQUESTS_YOUNG, REQUESTS_OLD),
+            order: VecDeque::new(),
+            crowded: 1024,
+            opened: 0,
+            finished: 0,
+        }
+    }
+
+    pub(crate) fn open(&mut self, request: Request) {
+        self.opened += 1;
+        self.order.push_back(request.id);
+        self.table.insert(request.id, request);
+        if self.order.len() >= self.crowded {
+            let table = &self.table;
+            self.order
+                .retain(|id| table.get(*id).is_some_and(Alive::alive));
+            self.crowded = 1024.max(2 * self.order.len());
+        }
+    }
+
+    /// Counts a request whose source cannot be placed, because history was lost there.
+    pub(crate) fn count_lost(&mut self) {
+        self.opened += 1;
+    }
+
+    /// Ends its life; its entry stays for those who name it.
+    pub(crate) fn close(&mut self, id: RequestId, finished: bool) {
+        if let Some(request) = self.table.get_mut(id)
+            && request.phase != Phase::Done
+        {
+            request.phase = Phase::Done;
+            self.finished += u64::from(finished);
+        }
+    }
+
+    /// The oldest request still open.
+    pub(crate) fn oldest(&mut self) -> Option<&Request> {
+        while let Some(&id) = self.order.front() {
+            if self.table.get(id).is_some_and(Alive::alive) {
+                return self.table.get(id);
+            }
+            self.order.pop_front();
+        }
+        None
+    }
+
+    /// Stops keeping history for the oldest one: it will come out truncated.
+    pub(crate) fn let_go_of_oldest(&mut self) {
+        self.order.pop_front();
+    }
+
+    /// Requests on a handle that are still open, up to now.
+    pub(crate) fn close_on(&mut self, handle: HandleId) {
+        for index in 0..self.order.len() {
+            let id = self.order[index];
+            if self
+                .table
+                .get(id)
+                .is_some_and(|r| r.handle == handle && r.phase == Phase::Open)
+            {
+                self.close(id, false);
+            }
+        }
+    }
+
+    /// Requests of which no sink was seen, so far.
+    pub(crate) fn without_sink(&self) -> u64 {
+        self.opened - self.finished
+    }
+
+    /// The best name there is for what a request asked for; 0 unknown.
+    pub(crate) fn route(&self, id: RequestId) -> StringId {
+        self.table
+            .get(id)
+            .map_or(0, |r| if r.route != 0 { r.route } else { r.name })
+    }
+}

@@ -1,0 +1,331 @@
+//! The walk: from the sink back to the source, always to the event that was waited for last.
+//!
+//! A registrar alone would skip the I/O of `Promise.all`; the enabling loop event alone would
+//! follow a shared socket into other requests. So a micro event goes back to the later of both,
+//! and a registrar that lies before the loop event becomes a *floor*: nothing before it was waited
+//! for, so it replaces every predecessor that would lie before it. Floors nest, because another
+//! request's work on the path may have waited in its turn.
+
+use bobtail_trace::record::{EventId, HandleKind, LoopKind, MicroKind, Ns, RequestId};
+
+use crate::events::{Event, LoopEvent};
+use crate::history::History;
+use crate::path::{EventKind, Hop, PathEvent, RequestPath};
+use crate::requests::Request;
+
+/// A registration that a later event of the path waited since.
+#[derive(Debug, Clone, Copy)]
+struct Floor {
+    event: EventId,
+    inferred: bool,
+    /// The micro event that waited, when it waited for a socket of an agent.
+    agent: EventId,
+}
+
+/// Working memory of walks.
+#[derive(Debug, Default)]
+pub(crate) struct Walk {
+    floors: Vec<Floor>,
+    /// Where the search for the latest own event goes on.
+    last_own: EventId,
+}
+
+/// Where a hop leads.
+#[derive(Debug, Clone, Copy)]
+struct Back {
+    event: EventId,
+    hop: Hop,
+    shared: bool,
+    inferred: bool,
+    agent: EventId,
+}
+
+impl Walk {
+    /// Fills `events`, `inferred_hops` and `truncated` of the path.
+    pub(crate) fn run(&mut self, history: &History, request: &Request, path: &mut RequestPath) {
+        self.floors.clear();
+        self.last_own = request.last_own;
+        let mut at = request.sink_event;
+        loop {
+            let Some(event) = history.event(at).filter(|_| at >= request.source_loop) else {
+                path.truncated = true;
+                break;
+            };
+            if at == request.source_loop {
+                path.events.push(PathEvent {
+                    event: at,
+                    kind: event.kind,
+                    hop: Hop::Source,
+                    shared: false,
+                    inferred: false,
+                    agent: 0,
+                });
+                break;
+            }
+            let Some(back) = self.back(history, request, at, event) else {
+                path.truncated = true;
+                break;
+            };
+            path.inferred_hops += u32::from(back.inferred);
+            path.events.push(PathEvent {
+                event: at,
+                kind: event.kind,
+                hop: back.hop,
+                shared: back.shared,
+                inferred: back.inferred,
+                agent: back.agent,
+            });
+            debug_assert!(back.event < at, "a predecessor is earlier");
+            at = back.event;
+        }
+        path.events.reverse();
+    }
+
+    fn back(
+        &mut self,
+        history: &History,
+        request: &Request,
+        at: EventId,
+        event: &Event,
+    ) -> Option<Back> {
+        let within = history.loop_of(event)?;
+        match event.kind {
+            EventKind::Micro(kind) => Some(self.before_micro(history, request, at, event, kind)),
+            EventKind::Loop(_) if event.registrar != 0 => {
+                Some(self.before_operation(history, request, event.registrar, within))
+            }
+            EventKind::Loop(_) if within.handle != 0 && within.kind != LoopKind::Accept => {
+                Some(self.before_read(history, request, within))
+            }
+            EventKind::Loop(_) => Some(self.since_floor_or_latest(history, request, within)),
+        }
+    }
+
+    /// A predecessor that is not before the innermost floor, or that floor.
+    fn settle(&mut self, candidate: EventId) -> (EventId, Option<Floor>) {
+        match self.floors.last() {
+            Some(&floor) if candidate <= floor.event => {
+                self.floors.pop();
+                (floor.event, Some(floor))
+            }
+            _ => (candidate, None),
+        }
+    }
+
+    /// R1: the later of the registrar and the loop event.
+    fn before_micro(
+        &mut self,
+        history: &History,
+        request: &Request,
+        at: EventId,
+        event: &Event,
+        kind: MicroKind,
+    ) -> Back {
+        let within = history
+            .loop_of(event)
+            .map_or(request.source_loop, |l| l.event);
+        let inferred = event.registrar == 0;
+        let registrar = if inferred {
+            self.latest_own(history, request, at)
+        } else {
+            event.registrar
+        };
+        let mut candidate = registrar;
+        if registrar < within {
+            candidate = within;
+            let above = self.floors.last().is_none_or(|f| f.event < registrar);
+            if registrar >= request.source_loop && within != request.source_loop && above {
+                let agent = if kind == MicroKind::Agent { at } else { 0 };
+                self.floors.push(Floor {
+                    event: registrar,
+                    inferred,
+                    agent,
+                });
+            }
+        }
+        let (event, floor) = self.settle(candidate.max(request.source_loop));
+        let inferred = (inferred && registrar >= within) || floor.is_some_and(|f| f.inferred);
+        Back {
+            event,
+            hop: Hop::Inside,
+            shared: false,
+            inferred,
+            agent: 0,
+        }
+    }
+
+    /// R2: the registrar of a one-shot operation is exact, even if it is another request's.
+    fn before_operation(
+        &mut self,
+        history: &History,
+        request: &Request,
+        registrar: EventId,
+        within: &LoopEvent,
+    ) -> Back {
+        if registrar < request.source_loop {
+            let mut back = self.since_floor_or_latest(history, request, within);
+            back.shared = true;
+            return back;
+        }
+        let (event, floor) = self.settle(registrar);
+        let armed_again = history
+            .loop_event(registrar)
+            .is_some_and(|l| l.op == within.op);
+        let register_ns = if event != registrar {
+            register_ns(history, event, within)
+        } else if armed_again {
+            history.end_ns(registrar).unwrap_or(within.register_ns)
+        } else {
+            within.register_ns
+        };
+        let shared = within.registrar_request != request.id;
+        wait(event, register_ns, shared, false, floor)
+    }
+
+    /// R3: reads. Nobody registers them; who wrote says who waits.
+    fn before_read(&mut self, history: &History, request: &Request, within: &LoopEvent) -> Back {
+        if within.handle == request.handle {
+            let candidate = within.previous_on_handle;
+            if candidate < request.source_loop {
+                return self.since_floor_or_latest(history, request, within);
+            }
+            let (event, floor) = self.settle(candidate);
+            return wait(
+                event,
+                register_ns(history, event, within),
+                false,
+                false,
+                floor,
+            );
+        }
+        if is_server(history, within) {
+            let mut back = self.since_floor_or_latest(history, request, within);
+            back.shared = true;
+            return back;
+        }
+        match self.floors.last() {
+            Some(floor) => {
+                let waiting = history.request_of(floor.event);
+                let written = last_write_of(history, within, waiting, floor.event);
+                let shared = waiting != request.id
+                    || last_write_of(history, within, request.id, request.source_loop).is_none();
+                let (event, floor) = self.settle(written.unwrap_or(0));
+                wait(
+                    event,
+                    register_ns(history, event, within),
+                    shared,
+                    false,
+                    floor,
+                )
+            }
+            None => match sole_writer(history, within, request.id) {
+                Some(event) if event >= request.source_loop => wait(
+                    event,
+                    register_ns(history, event, within),
+                    false,
+                    false,
+                    None,
+                ),
+                _ => self.since_floor_or_latest(history, request, within),
+            },
+        }
+    }
+
+    /// R4, R5: what was waited for since the floor; without one, the latest own event is assumed.
+    fn since_floor_or_latest(
+        &mut self,
+        history: &History,
+        request: &Request,
+        within: &LoopEvent,
+    ) -> Back {
+        if let Some(floor) = self.floors.pop() {
+            let register_ns = register_ns(history, floor.event, within);
+            return wait(floor.event, register_ns, false, false, Some(floor));
+        }
+        let event = self.latest_own(history, request, within.event);
+        wait(
+            event,
+            register_ns(history, event, within),
+            false,
+            true,
+            None,
+        )
+    }
+
+    /// The latest event of the request before `event`; its source where there is none. Only asked
+    /// for ever earlier events, so the search never starts again.
+    fn latest_own(&mut self, history: &History, request: &Request, event: EventId) -> EventId {
+        self.last_own = history.latest_own_before(self.last_own, event);
+        self.last_own.max(request.source_loop)
+    }
+}
+
+fn wait(
+    event: EventId,
+    register_ns: Ns,
+    shared: bool,
+    inferred: bool,
+    floor: Option<Floor>,
+) -> Back {
+    let inferred = inferred || floor.is_some_and(|f| f.inferred);
+    let agent = floor.map_or(0, |f| f.agent);
+    Back {
+        event,
+        hop: Hop::Wait { register_ns },
+        shared,
+        inferred,
+        agent,
+    }
+}
+
+/// When `event` began to wait for `within`: its last write to that handle, else its end.
+fn register_ns(history: &History, event: EventId, within: &LoopEvent) -> Ns {
+    let written = history
+        .handles
+        .back_from(within.last_write)
+        .take_while(|w| w.event >= event)
+        .find(|w| w.event == event);
+    let at = match written {
+        Some(write) => write.at_ns,
+        None => history.end_ns(event).unwrap_or(within.begin_ns),
+    };
+    at.min(within.begin_ns)
+}
+
+/// The event of the last write of a request to the handle, not before `floor`.
+fn last_write_of(
+    history: &History,
+    within: &LoopEvent,
+    request: RequestId,
+    floor: EventId,
+) -> Option<EventId> {
+    history
+        .handles
+        .back_from(within.last_write)
+        .take_while(|w| w.event >= floor)
+        .find(|w| w.request == request && request != 0)
+        .map(|w| w.event)
+}
+
+/// The event of the last write, when all writes since the previous event on the handle are of
+/// this request.
+fn sole_writer(history: &History, within: &LoopEvent, request: RequestId) -> Option<EventId> {
+    let mut writes = history.handles.back_from(within.last_write);
+    let last = writes.next().filter(|w| w.request == request)?;
+    let alone = writes
+        .take_while(|w| w.event >= within.previous_on_handle)
+        .all(|w| w.request == request);
+    alone.then_some(last.event)
+}
+
+fn is_server(history: &History, within: &LoopEvent) -> bool {
+    let kind = history
+        .handles
+        .table
+        .get(within.handle)
+        .and_then(|h| h.kind);
+    matches!(
+        kind,
+        Some(HandleKind::ServerConnection | HandleKind::UnixServerConnection)
+    )
+}

@@ -1,0 +1,102 @@
+//! A view of the events around a finished request, for showing them.
+//!
+//! Lent only while the request is handed on: afterwards the rows may be overwritten.
+
+use std::collections::BTreeMap;
+
+use bobtail_trace::record::{EventId, Ns, ReadyQuality, RequestId, StringId};
+
+use crate::history::History;
+use crate::path::{EventKind, RequestPath, Resource};
+use crate::resource::resource_of;
+
+/// Events listed at the most; those on the path come first, then own ones, then culprits.
+pub const EVENTS_LISTED: usize = 5000;
+
+/// What is known about an event. Times are absolute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventFacts {
+    pub event: EventId,
+    pub kind: EventKind,
+    /// 0 unknown.
+    pub registrar: EventId,
+    /// The loop event it is or runs in; 0 unknown.
+    pub loop_event: EventId,
+    /// 0 none.
+    pub request: RequestId,
+    pub route: StringId,
+    pub register_ns: Option<Ns>,
+    pub ready_ns: Option<Ns>,
+    pub ready_quality: Option<ReadyQuality>,
+    pub begin_ns: Option<Ns>,
+    pub end_ns: Option<Ns>,
+    pub location: StringId,
+    pub resource: Resource,
+    pub on_path: bool,
+}
+
+/// See the module.
+#[derive(Clone, Copy)]
+pub struct Window<'a> {
+    history: &'a History,
+    last_own: EventId,
+}
+
+impl<'a> Window<'a> {
+    pub(crate) fn new(history: &'a History, last_own: EventId) -> Self {
+        Self { history, last_own }
+    }
+
+    /// The events on the path, those of the request, and those that had the loop meanwhile, by
+    /// number.
+    pub fn events(&self, path: &RequestPath) -> Vec<EventFacts> {
+        let mut wanted = BTreeMap::new();
+        for step in &path.events {
+            wanted.insert(step.event, true);
+        }
+        let mut own = self.last_own;
+        while own != 0 && wanted.len() < EVENTS_LISTED {
+            wanted.entry(own).or_insert(false);
+            own = self.history.latest_own_before(own, own);
+        }
+        for culprit in path.culprits.iter().filter(|c| c.event != 0) {
+            if wanted.len() >= EVENTS_LISTED {
+                break;
+            }
+            wanted.entry(culprit.event).or_insert(false);
+        }
+        wanted
+            .into_iter()
+            .filter_map(|(id, on)| self.facts(path, id, on))
+            .collect()
+    }
+
+    fn facts(&self, path: &RequestPath, id: EventId, on_path: bool) -> Option<EventFacts> {
+        let history = self.history;
+        let event = history.event(id)?;
+        let within = history.loop_of(event);
+        let own_row = within.filter(|_| matches!(event.kind, EventKind::Loop(_)));
+        let run = history.runs.ring.get(event.first_run);
+        Some(EventFacts {
+            event: id,
+            kind: event.kind,
+            registrar: event.registrar,
+            loop_event: within.map_or(0, |l| l.event),
+            request: event.request,
+            route: history.requests.route(event.request),
+            register_ns: own_row
+                .filter(|_| event.registrar != 0)
+                .map(|l| l.register_ns),
+            ready_ns: own_row.and_then(|l| l.ready_ns),
+            ready_quality: own_row.and_then(|l| l.ready_ns.map(|_| l.quality)),
+            begin_ns: history.begin_ns(id),
+            end_ns: match own_row {
+                Some(l) => (l.end_ns != 0).then_some(l.end_ns),
+                None => history.begin_ns(id).and_then(|_| history.end_ns(id)),
+            },
+            location: run.filter(|r| r.event == id).map_or(0, |r| r.location),
+            resource: own_row.map_or(Resource::Unnamed, |l| resource_of(history, path, l)),
+            on_path,
+        })
+    }
+}
