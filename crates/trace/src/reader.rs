@@ -32,7 +32,7 @@ pub enum OnDamage {
 
 /// A trace, from its first record to its last.
 ///
-/// After a gap the reader yields the [`Record::Loss`] and then a [`Record::Resume`] that tells the
+/// After a gap the reader yields the [`Record::Loss`]es and then a [`Record::Resume`] that tells the
 /// current event of the stream; [`state`](Self::state) tells the open loop event, too.
 #[derive(Debug)]
 pub struct TraceReader<S> {
