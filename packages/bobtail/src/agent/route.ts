@@ -37,7 +37,20 @@ export function expressRoute(request: IncomingMessage): string | undefined {
   const { baseUrl, route } = request as ExpressRequest;
   const path = route?.path;
   if (path === undefined || path === null) return undefined;
-  return `${typeof baseUrl === 'string' ? baseUrl : ''}${routeText(path)}`;
+  const text = routeText(path);
+  const base = typeof baseUrl === 'string' && baseUrl !== '' ? baseUrl : lostBase(request, text);
+  return base + text;
+}
+
+/**
+ * Express forgets the path of the router when an error leaves it. For a plain pattern it is what
+ * the request path has more in front.
+ */
+function lostBase(request: IncomingMessage, pattern: string): string {
+  if (!/^[\w/:.~-]+$/.test(pattern)) return '';
+  const parts = pathOf(arrivedUrl(request)).split('/');
+  const more = parts.length - pattern.split('/').length;
+  return more > 0 ? patternOf(parts.slice(0, more + 1).join('/')) : '';
 }
 
 /** The URL as it arrived: Express cuts `url` while it descends into routers. */

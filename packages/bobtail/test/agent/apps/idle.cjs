@@ -1,0 +1,2 @@
+/** A program that serves nothing. */
+setTimeout(() => console.log('done'), 1);
