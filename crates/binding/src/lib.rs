@@ -1,1 +1,40 @@
-//! Placeholder.
+//! The analysis as a Node.js addon: recording folder in, JSON out.
+//!
+//! Text and not objects crosses the border, because the JSON is the contract anyway
+//! (`spec/*.schema.json`) and one string costs less than a million property stores. All reading of
+//! files is here; the stages behind it see bytes only.
+
+mod error;
+mod options;
+mod recording;
+mod task;
+mod trace_file;
+
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+
+use crate::task::Analysis;
+
+/// `report(dir, optionsJson)`: the answer of `bobtail report --json`, as text.
+///
+/// Options: `{"percentile": 99.9}`. Rejects with `BOBTAIL_<CODE>: <message>`.
+#[napi]
+pub fn report(dir: String, options_json: String) -> AsyncTask<Analysis> {
+    AsyncTask::new(Analysis::new(dir, options_json, analysis::report))
+}
+
+/// `explain(dir, optionsJson)`: the answer of `bobtail explain --json`, as text.
+///
+/// Options: `{"slowest": 1}` or `{"request": "4121-0:17"}`. Rejects like `report`.
+#[napi]
+pub fn explain(dir: String, options_json: String) -> AsyncTask<Analysis> {
+    AsyncTask::new(Analysis::new(dir, options_json, analysis::explain))
+}
+
+/// Version of the addon.
+#[napi]
+pub fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+mod analysis;

@@ -1,2 +1,19 @@
 /** The library: read a recording from a program. The command line is built on the same calls. */
+export {
+  analyzeReport,
+  analyzeRequest,
+  type ExplainOptions,
+  type ReportOptions,
+} from './cli/analysis';
+export { Failure } from './cli/failure';
+export type { ExplainedEvent, Explanation, Segment, SegmentCulprit } from './cli/json/explanation';
+export type {
+  Breakdown,
+  Culprit,
+  Finding,
+  IoShare,
+  Report,
+  Unavailable,
+  Work,
+} from './cli/json/report';
 export type { Outcome, RunFile } from './cli/json/run';

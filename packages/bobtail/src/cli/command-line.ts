@@ -8,6 +8,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
+import { tell } from './console';
 import { Failure } from './failure';
 import type { Detail } from './json/run';
 import { parseCount, parseDurationNs, parsePercentile, parseSizeBytes } from './quantity';
@@ -48,6 +49,9 @@ function buildProgram(): Command {
     .enablePositionalOptions()
     .helpCommand(false);
   addRecord(program);
+  addReport(program);
+  addExplain(program);
+  addDoctor(program);
   for (const command of [program, ...program.commands]) {
     command.exitOverride();
     command.configureOutput({ writeErr: () => undefined, outputError: () => undefined });
@@ -68,7 +72,7 @@ interface RecordFlags {
   detail: Detail;
   maxSize: string;
   bestEffort: boolean;
-  report?: boolean;
+  report: boolean;
   quiet: boolean;
 }
 
@@ -110,8 +114,103 @@ function addRecord(program: Command): void {
         bestEffort: flags.bestEffort,
         quiet: flags.quiet,
       });
-      void recorded;
+      if (recorded?.stoppedByRecorder && flags.report) {
+        await reportAfterRecording(recorded.folder, flags.quiet);
+      }
     });
 }
-void parseCount;
-void parsePercentile;
+
+/** The report is a courtesy here: when there is none, the recording still went as it went. */
+async function reportAfterRecording(folder: string, quiet: boolean): Promise<void> {
+  const { report } = await import('./report/report');
+  try {
+    await report({ folder, format: 'text', quiet });
+  } catch (error) {
+    if (!(error instanceof Failure)) {
+      throw error;
+    }
+    tell(`bobtail: no report: ${error.message}`);
+  }
+}
+
+interface ReportFlags {
+  tail?: string;
+  json?: boolean;
+  md?: boolean;
+  quiet: boolean;
+}
+
+function addReport(program: Command): void {
+  program
+    .command('report')
+    .summary('explain a recording: percentiles, causes, culprits, what to do')
+    .description('Says why the slowest requests of a recording were slow, and what to do.')
+    .argument('<folder>', 'the recording')
+    .option('--tail <percentile>', 'where the tail begins (default: 99.9)')
+    .addOption(new Option('--json', 'the answer as JSON').conflicts('md'))
+    .option('--md', 'the answer as Markdown')
+    .option('-q, --quiet', 'no progress', false)
+    .action(async (folder: string, flags: ReportFlags) => {
+      const { report } = await import('./report/report');
+      await report({
+        folder,
+        ...(flags.tail === undefined ? {} : { percentile: parsePercentile(flags.tail, '--tail') }),
+        format: flags.json ? 'json' : flags.md ? 'markdown' : 'text',
+        quiet: flags.quiet,
+      });
+    });
+}
+
+interface ExplainFlags {
+  slowest?: string;
+  request?: string;
+  events: boolean;
+  json?: boolean;
+  quiet: boolean;
+}
+
+function addExplain(program: Command): void {
+  program
+    .command('explain')
+    .summary('one request, segment by segment')
+    .description('Shows the critical path of one request and what each piece of it waited for.')
+    .argument('<folder>', 'the recording')
+    .addOption(
+      new Option('--slowest <n>', 'the n-th slowest request (default: 1)').conflicts('request'),
+    )
+    .option('--request <id>', 'the request with this id, such as 4121-0:17')
+    .option('--events', 'also list the events', false)
+    .option('--json', 'the answer as JSON')
+    .option('-q, --quiet', 'no progress', false)
+    .action(async (folder: string, flags: ExplainFlags) => {
+      const { explain } = await import('./explain/explain');
+      const which =
+        flags.request === undefined
+          ? { slowest: parseCount(flags.slowest ?? '1', '--slowest') }
+          : { request: parseRequestId(flags.request) };
+      const format = flags.json ? 'json' : 'text';
+      await explain({ folder, which, format, events: flags.events, quiet: flags.quiet });
+    });
+}
+
+function parseRequestId(text: string): string {
+  if (!/^\d+-\d+:\d+$/.test(text)) {
+    throw new Failure('usage', '--request takes an id, such as 4121-0:17', text);
+  }
+  return text;
+}
+
+function addDoctor(program: Command): void {
+  program
+    .command('doctor')
+    .summary('what this machine and this Node.js allow to record')
+    .usage('[options] [-- <node...>]')
+    .description('Starts a Node.js under the probe and says what works and why not.')
+    .argument('[node...]', 'the Node.js to try (default: the one that runs bobtail)')
+    .passThroughOptions()
+    .option('--json', 'the answer as JSON')
+    .action(async (command: string[], flags: { json?: boolean }) => {
+      const { doctor } = await import('./doctor/doctor');
+      await doctor({ command, format: flags.json ? 'json' : 'text' });
+    });
+}

@@ -22,9 +22,11 @@ export function colorsFor(stream: NodeJS.WriteStream): Colors {
   return createColors(stream.isTTY === true && TERM !== 'dumb');
 }
 
+const WIDTH = 140;
+
 /** Columns of the terminal; a fixed width where there is none, so that files come out the same. */
 export function widthOf(stream: NodeJS.WriteStream): number {
-  return stream.isTTY === true ? Math.max(60, stream.columns ?? 100) : 110;
+  return stream.isTTY === true ? Math.max(60, stream.columns ?? WIDTH) : WIDTH;
 }
 
 /** Writes an answer and waits until it was taken; a closed pipe counts as taken. */

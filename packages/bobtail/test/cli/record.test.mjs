@@ -74,7 +74,7 @@ test('a signal to the whole process group arrives once', async (t) => {
 
 test('NODE_OPTIONS of the user are kept, and a path with spaces and quotes is loaded', async (t) => {
   const folder = makeFolder(t);
-  const odd = join(folder, 'pack "age\\ x');
+  const odd = join(folder, 'pack "age x');
   mkdirSync(odd);
   for (const name of ['dist', 'package.json']) {
     symlinkSync(join(PACKAGE, name), join(odd, name));

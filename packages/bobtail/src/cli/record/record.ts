@@ -4,17 +4,15 @@
  * The service comes first: it gets its own stdio, its signals and its exit code, and a recording
  * that cannot be made is refused before the service starts, never by stopping it later.
  */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StatusLine, tell } from '../console';
 import { Failure } from '../failure';
 import { type Detail, describeHost, type RunFile, writeRunFile } from '../json/run';
 import { formatBytes, formatCount, formatDuration } from '../text/units';
+import { checkAgent, recordingEnv } from './agent-environment';
 import { describeListening, type Listening, readListening } from './agent-files';
 import { checkNodeVersion, nodeVersionOf, startFailure } from './command';
 import { LoadCommand } from './load-command';
-import { withAgent } from './node-options';
 import { ProcessGroup } from './process-group';
 import {
   discardEmptyRecording,
@@ -51,8 +49,6 @@ export interface Recorded {
 const LISTENING_POLL_MS = 50;
 const PROGRESS_MS = 1_000;
 const NS_PER_MS = 1e6;
-/** Beside this file's folder, in the compiled package. */
-const AGENT_PATH = join(__dirname, '..', '..', 'agent', 'preload.js');
 
 /** Runs the command; undefined when it ran unrecorded or there is nothing to report. */
 export async function record(options: RecordOptions): Promise<Recorded | undefined> {
@@ -82,12 +78,7 @@ export async function record(options: RecordOptions): Promise<Recorded | undefin
 }
 
 async function checkCommand(command: readonly string[]): Promise<string | undefined> {
-  if (process.platform !== 'linux') {
-    throw new Failure('unsupported', 'record runs on Linux only', process.platform);
-  }
-  if (!existsSync(AGENT_PATH)) {
-    throw new Failure('internal', 'incomplete installation: no agent', AGENT_PATH);
-  }
+  checkAgent();
   const node = await nodeVersionOf(command);
   if (node !== undefined) {
     checkNodeVersion(node);
@@ -106,21 +97,6 @@ function describeRun(options: RecordOptions, node: string | undefined): RunFile 
     maxBytes: options.maxBytes,
     outcome: null,
     host: describeHost(),
-  };
-}
-
-/** The environment of a recorded service; also used by `doctor` to try a Node out. */
-export function recordingEnv(
-  folder: string,
-  run: Pick<RunFile, 'detail' | 'maxBytes'>,
-): NodeJS.ProcessEnv {
-  return {
-    ...process.env,
-    NODE_OPTIONS: withAgent(process.env.NODE_OPTIONS, AGENT_PATH),
-    BOBTAIL_DIR: folder,
-    BOBTAIL_DETAIL: run.detail,
-    BOBTAIL_MAX_BYTES: String(run.maxBytes),
-    BOBTAIL_PARENT_PID: String(process.pid),
   };
 }
 

@@ -4,11 +4,11 @@
  * The service's own end wins. A trouble of the recorder takes the exit code only when the service
  * ended well, so that `bobtail record -- CMD` can stand in for `CMD` anywhere.
  */
-import { relative } from 'node:path';
 import { tell } from '../console';
 import { EXIT_CODES, exitCodeOfSignal } from '../exit-codes';
 import { Failure, writeFailure } from '../failure';
 import { type Outcome, type RunFile, writeRunFile } from '../json/run';
+import { shownPath } from '../text/paths';
 import { countOf, formatBytes, formatCount, formatDuration } from '../text/units';
 import { type RecordedProcess, readRecordedProcesses } from './agent-files';
 import type { LoadCommand } from './load-command';
@@ -155,10 +155,4 @@ function describePids(processes: readonly RecordedProcess[]): string {
   const threads = processes.length - pids.length;
   const workers = threads > 0 ? ` + ${countOf(threads, 'worker thread')}` : '';
   return `pid${pids.length === 1 ? '' : 's'} ${shown}${more}${workers}`;
-}
-
-/** The path as the user would type it. */
-export function shownPath(path: string): string {
-  const fromHere = relative(process.cwd(), path);
-  return fromHere === '' || fromHere.startsWith('..') ? path : fromHere;
 }

@@ -60,11 +60,14 @@ function shrinkToFit(columns: readonly Column[], widths: number[], width: number
   }
 }
 
-/** `/a/very/long/path.ts:88` → `…long/path.ts:88`: the end tells more than the beginning. */
+/** `serialize src/export.ts:88` → `serial…rt.ts:88`: names tell at both ends what they are. */
 function shorten(text: string, width: number): string {
   if (shownLength(text) <= width) {
     return text;
   }
   const characters = [...text.replace(COLOR_CODE, '')];
-  return `…${characters.slice(characters.length - width + 1).join('')}`;
+  const kept = Math.max(0, width - 1);
+  const head = characters.slice(0, Math.floor(kept / 2));
+  const tail = characters.slice(characters.length - Math.ceil(kept / 2));
+  return `${head.join('')}…${tail.join('')}`;
 }

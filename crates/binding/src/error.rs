@@ -1,0 +1,73 @@
+//! What can be wrong with a recording, with a code that stays the same across the border.
+//!
+//! The code is the first word of the message, since an error of an asynchronous napi task carries
+//! nothing but its message; the command line maps codes to exit codes.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bobtail_trace::TraceError;
+use thiserror::Error;
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum BindingError {
+    #[error("not a recording: {reason} ({})", path.display())]
+    NotRecording { path: PathBuf, reason: String },
+    #[error("{error} ({})", path.display())]
+    Trace { path: PathBuf, error: TraceError },
+    #[error("cannot read: {} ({})", reason(error), path.display())]
+    Read { path: PathBuf, error: io::Error },
+    #[error("damaged: {reason} ({})", path.display())]
+    Json { path: PathBuf, reason: String },
+    #[error("no finished request was recorded ({})", path.display())]
+    NothingRecorded { path: PathBuf },
+    #[error("no such request ({id})")]
+    UnknownRequest { id: String },
+    #[error("options: {reason}")]
+    Options { reason: String },
+    #[error("the analysis failed: {reason}")]
+    Internal { reason: String },
+}
+
+impl BindingError {
+    /// Stable name.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotRecording { .. } => "BOBTAIL_NOT_A_RECORDING",
+            Self::Trace { error, .. } => match error {
+                TraceError::Newer { .. } => "BOBTAIL_NEWER_FORMAT",
+                TraceError::NotATrace { .. } => "BOBTAIL_NOT_A_RECORDING",
+                TraceError::Read { .. } => "BOBTAIL_READ",
+                _ => "BOBTAIL_DAMAGED",
+            },
+            Self::Read { .. } => "BOBTAIL_READ",
+            Self::Json { .. } => "BOBTAIL_DAMAGED",
+            Self::NothingRecorded { .. } => "BOBTAIL_NOTHING_RECORDED",
+            Self::UnknownRequest { .. } => "BOBTAIL_UNKNOWN_REQUEST",
+            Self::Options { .. } => "BOBTAIL_OPTIONS",
+            Self::Internal { .. } => "BOBTAIL_INTERNAL",
+        }
+    }
+
+    /// The failure of reading `path`.
+    pub fn read(path: &Path, error: io::Error) -> Self {
+        Self::Read { path: path.to_owned(), error }
+    }
+}
+
+impl From<BindingError> for napi::Error {
+    fn from(error: BindingError) -> Self {
+        napi::Error::from_reason(format!("{}: {error}", error.code()))
+    }
+}
+
+/// The system's message without Rust's `(os error 2)`.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((message, _)) => message.to_lowercase(),
+        None => text,
+    }
+}

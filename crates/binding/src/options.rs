@@ -1,0 +1,38 @@
+//! What may be asked, as JSON from the command line.
+//!
+//! Unknown names are refused: a misspelt option that is ignored gives a wrong answer silently.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::BindingError;
+
+/// Options of `report`.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportOptions {
+    /// The tail starts at this percentile, when enough requests lie beyond it.
+    #[serde(default = "default_percentile")]
+    pub percentile: f64,
+}
+
+/// Options of `explain`: exactly one of the two.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExplainOptions {
+    /// Rank by latency, 1 the slowest.
+    pub slowest: Option<u32>,
+    /// `<pid>-<thread>:<request>`.
+    pub request: Option<String>,
+}
+
+fn default_percentile() -> f64 {
+    99.9
+}
+
+/// Decodes options; an empty text stands for the defaults.
+pub fn parse<T: DeserializeOwned>(json: &str) -> Result<T, BindingError> {
+    let json = if json.trim().is_empty() { "{}" } else { json };
+    serde_json::from_str(json)
+        .map_err(|error| BindingError::Options { reason: error.to_string() })
+}

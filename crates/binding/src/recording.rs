@@ -1,0 +1,157 @@
+//! A recording folder: `run.json`, the agents' `process-*.json`, and the traces.
+//!
+//! The traces are what is recorded; the JSON beside them is told, so a recording whose recorder or
+//! process died before writing it is still read.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::BindingError;
+use crate::trace_file::TraceFile;
+
+/// `run.json` (`spec/run.schema.json`), as far as the analysis needs it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunFile {
+    pub schema: String,
+    pub command: Vec<String>,
+    pub started_at: String,
+    pub detail: String,
+    pub warmup_ns: u64,
+    pub outcome: Option<Outcome>,
+}
+
+/// How the recorded command ended.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Outcome {
+    pub exit_code: Option<i64>,
+    pub signal: Option<String>,
+}
+
+/// `process-<pid>-<thread>.json`.
+#[derive(Debug, Deserialize)]
+pub struct ProcessFile {
+    pub pid: u32,
+    pub thread: u32,
+    pub node: String,
+    #[serde(default)]
+    pub mechanisms: Vec<Mechanism>,
+}
+
+/// One probe mechanism in one process.
+#[derive(Debug, Deserialize)]
+pub struct Mechanism {
+    pub name: String,
+    pub ok: bool,
+    pub reason: Option<String>,
+}
+
+/// One trace of the folder.
+#[derive(Debug)]
+pub struct TracePath {
+    pub pid: u32,
+    pub thread: u32,
+    pub path: PathBuf,
+}
+
+/// An opened recording folder.
+#[derive(Debug)]
+pub struct Recording {
+    pub dir: PathBuf,
+    pub run: RunFile,
+    /// By pid and thread.
+    pub processes: Vec<ProcessFile>,
+    /// By pid and thread, so that the answer does not depend on the order of the folder.
+    pub traces: Vec<TracePath>,
+}
+
+const RUN_SCHEMA: &str = "bobtail-run/1";
+
+impl Recording {
+    /// Reads what is in the folder; the traces themselves are opened later.
+    pub fn open(dir: &Path) -> Result<Self, BindingError> {
+        let mut traces = Vec::new();
+        let mut processes = Vec::new();
+        for name in names(dir)? {
+            let path = dir.join(&name);
+            if let Some((pid, thread)) = numbers(&name, "", ".trace") {
+                traces.push(TracePath { pid, thread, path });
+            } else if numbers(&name, "process-", ".json").is_some() {
+                processes.push(read_json::<ProcessFile>(&path)?);
+            }
+        }
+        traces.sort_by_key(|trace| (trace.pid, trace.thread));
+        processes.sort_by_key(|process| (process.pid, process.thread));
+        let run = read_run(dir, traces.is_empty())?;
+        if traces.is_empty() {
+            return Err(BindingError::NothingRecorded { path: dir.to_owned() });
+        }
+        Ok(Self { dir: dir.to_owned(), run, processes, traces })
+    }
+}
+
+impl TracePath {
+    /// Opens the trace for reading.
+    pub fn open(&self) -> Result<TraceFile, BindingError> {
+        File::open(&self.path).map(TraceFile).map_err(|error| BindingError::read(&self.path, error))
+    }
+}
+
+fn names(dir: &Path) -> Result<Vec<String>, BindingError> {
+    let not_recording = |reason: &str| BindingError::NotRecording {
+        path: dir.to_owned(),
+        reason: reason.to_owned(),
+    };
+    let entries = fs::read_dir(dir).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => not_recording("no such folder"),
+        io::ErrorKind::NotADirectory => not_recording("not a folder"),
+        _ => BindingError::read(dir, error),
+    })?;
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| BindingError::read(dir, error))?;
+        // A name that is not UTF-8 is none of ours.
+        if let Ok(name) = entry.file_name().into_string() {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// `<prefix><pid>-<thread><suffix>`.
+fn numbers(name: &str, prefix: &str, suffix: &str) -> Option<(u32, u32)> {
+    let (pid, thread) = name.strip_prefix(prefix)?.strip_suffix(suffix)?.split_once('-')?;
+    Some((pid.parse().ok()?, thread.parse().ok()?))
+}
+
+fn read_run(dir: &Path, must_exist: bool) -> Result<RunFile, BindingError> {
+    let path = dir.join("run.json");
+    if !path.exists() {
+        return if must_exist {
+            let reason = "it holds neither run.json nor a trace".to_owned();
+            Err(BindingError::NotRecording { path: dir.to_owned(), reason })
+        } else {
+            Ok(RunFile { detail: "full".to_owned(), ..RunFile::default() })
+        };
+    }
+    let run: RunFile = read_json(&path)?;
+    if run.schema != RUN_SCHEMA {
+        let reason = format!("schema {:?} is not {RUN_SCHEMA:?}", run.schema);
+        return Err(BindingError::NotRecording { path, reason });
+    }
+    Ok(run)
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, BindingError> {
+    let text = fs::read(path).map_err(|error| BindingError::read(path, error))?;
+    serde_json::from_slice(&text).map_err(|error| BindingError::Json {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })
+}

@@ -1,0 +1,73 @@
+//! One analysis on the thread pool of the command line's Node.
+//!
+//! A panic anywhere in the analysis is a fault of Bobtail, but must reach the user as one line with
+//! an exit code, so it is caught here and nowhere else.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Once;
+
+use napi::{Env, Result, Task};
+
+use crate::error::BindingError;
+
+/// Folder and options in, JSON out.
+pub type Run = fn(&std::path::Path, &str) -> std::result::Result<String, BindingError>;
+
+/// A call that waits for its turn.
+pub struct Analysis {
+    dir: PathBuf,
+    options_json: String,
+    run: Run,
+}
+
+impl Analysis {
+    pub(crate) fn new(dir: String, options_json: String, run: Run) -> Self {
+        Self { dir: PathBuf::from(dir), options_json, run }
+    }
+}
+
+impl Task for Analysis {
+    type Output = String;
+    type JsValue = String;
+
+    fn compute(&mut self) -> Result<String> {
+        tell_panics_quietly();
+        let run = || (self.run)(&self.dir, &self.options_json);
+        match catch_unwind(AssertUnwindSafe(run)) {
+            Ok(answer) => answer.map_err(Into::into),
+            Err(_) => {
+                let reason = PANIC.take().unwrap_or_else(|| "unknown fault".to_owned());
+                Err(BindingError::Internal { reason }.into())
+            }
+        }
+    }
+
+    fn resolve(&mut self, _env: Env, output: String) -> Result<String> {
+        Ok(output)
+    }
+}
+
+thread_local! {
+    /// The last panic of this thread: its message and place.
+    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Keeps the message of a panic instead of printing it: printing is the command line's business.
+fn tell_panics_quietly() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        std::panic::set_hook(Box::new(|panic| {
+            let payload = panic.payload();
+            let message = payload
+                .downcast_ref::<&str>()
+                .copied()
+                .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+                .unwrap_or("panic");
+            let place = panic.location().map(|at| format!(" at {}:{}", at.file(), at.line()));
+            let text = format!("{message}{}", place.unwrap_or_default());
+            PANIC.with_borrow_mut(|last| *last = Some(text));
+        }));
+    });
+}

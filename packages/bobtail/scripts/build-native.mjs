@@ -1,0 +1,62 @@
+// Builds the two native modules and puts them where the package loads them from.
+//
+// Two cargo runs, because they differ in what a panic may do: inside the observed process it can
+// only abort, while in the command line it must come back as an error with an exit code.
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const packageFolder = fileURLToPath(new URL('..', import.meta.url));
+const workspaceFolder = join(packageFolder, '../..');
+const nativeFolder = join(packageFolder, 'native');
+
+const MODULES = [
+  { crate: 'bobtail-probe', cargoOptions: [] },
+  { crate: 'bobtail-binding', cargoOptions: ['--config', 'profile.release.panic="unwind"'] },
+];
+
+/** Builds one crate and returns the path of its shared library, as cargo tells it. */
+function build({ crate, cargoOptions }) {
+  const run = spawnSync(
+    'cargo',
+    [
+      'build',
+      '--release',
+      '--package',
+      crate,
+      '--message-format=json-render-diagnostics',
+      ...cargoOptions,
+    ],
+    { cwd: workspaceFolder, stdio: ['ignore', 'pipe', 'inherit'], maxBuffer: 2 ** 28 },
+  );
+  if (run.error !== undefined || run.status !== 0) {
+    process.stderr.write(`build-native: cargo failed for ${crate}: ${run.error ?? run.status}\n`);
+    process.exit(run.status || 1);
+  }
+  const target = crate.replaceAll('-', '_');
+  const library = String(run.stdout)
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line))
+    .filter((message) => message.reason === 'compiler-artifact' && message.target.name === target)
+    .flatMap((message) => message.filenames)
+    .find((name) => /\.(so|dylib|dll)$/.test(name));
+  if (library === undefined) {
+    process.stderr.write(`build-native: cargo built no shared library for ${crate}\n`);
+    process.exit(1);
+  }
+  return library;
+}
+
+/** By rename: a process that has the old file mapped must keep it whole. */
+function place(library, name) {
+  const path = join(nativeFolder, name);
+  copyFileSync(library, `${path}.tmp`);
+  renameSync(`${path}.tmp`, path);
+}
+
+mkdirSync(nativeFolder, { recursive: true });
+for (const module of MODULES) {
+  place(build(module), `${module.crate}.node`);
+}

@@ -1,0 +1,82 @@
+/**
+ * The typed face of the native analysis: folder in, parsed answer out.
+ *
+ * The addon is loaded at the first call, so that `record`, `doctor` and `--help` work where it
+ * cannot be loaded, and its error codes become exit codes here and nowhere else.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ExitName } from './exit-codes';
+import { Failure, oneLine } from './failure';
+import type { Explanation } from './json/explanation';
+import type { Report } from './json/report';
+
+interface Binding {
+  report(dir: string, optionsJson: string): Promise<string>;
+  explain(dir: string, optionsJson: string): Promise<string>;
+  version(): string;
+}
+
+const BINDING_PATH = join(__dirname, '..', '..', 'native', 'bobtail-binding.node');
+
+const EXIT_NAMES: Readonly<Record<string, ExitName>> = {
+  BOBTAIL_NOT_A_RECORDING: 'notRecording',
+  BOBTAIL_NEWER_FORMAT: 'newerFormat',
+  BOBTAIL_DAMAGED: 'damaged',
+  BOBTAIL_READ: 'damaged',
+  BOBTAIL_NOTHING_RECORDED: 'nothingRecorded',
+  BOBTAIL_UNKNOWN_REQUEST: 'usage',
+  BOBTAIL_OPTIONS: 'usage',
+};
+
+/** What `report` can be asked for. */
+export interface ReportOptions {
+  /** Where the tail begins, if enough requests lie beyond it. Default 99.9. */
+  readonly percentile?: number;
+}
+
+/** Which request `explain` is about: by rank of latency (1 the slowest), or by id. */
+export type ExplainOptions = { readonly slowest: number } | { readonly request: string };
+
+/** The report of a recording. Rejects with a `Failure`. */
+export async function analyzeReport(dir: string, options: ReportOptions = {}): Promise<Report> {
+  return JSON.parse(await call('report', dir, options)) as Report;
+}
+
+/** One request of a recording. Rejects with a `Failure`. */
+export async function analyzeRequest(dir: string, options: ExplainOptions): Promise<Explanation> {
+  return JSON.parse(await call('explain', dir, options)) as Explanation;
+}
+
+/** Version of the analysis addon. */
+export function analysisVersion(): string {
+  return loadBinding().version();
+}
+
+async function call(name: 'report' | 'explain', dir: string, options: object): Promise<string> {
+  const binding = loadBinding();
+  try {
+    return await binding[name](dir, JSON.stringify(options));
+  } catch (error) {
+    throw toFailure(error);
+  }
+}
+
+function loadBinding(): Binding {
+  try {
+    return require(BINDING_PATH) as Binding;
+  } catch (error) {
+    const why = existsSync(BINDING_PATH)
+      ? oneLine(String((error as Error).message))
+      : `not built for ${process.platform}-${process.arch}`;
+    throw new Failure('internal', `the analysis addon cannot be loaded: ${why}`);
+  }
+}
+
+/** `BOBTAIL_CODE: message` of the addon as an exit code and a line. */
+function toFailure(error: unknown): Failure {
+  const message = error instanceof Error ? error.message : String(error);
+  const [, code = 'BOBTAIL_INTERNAL', text = message] =
+    /^(BOBTAIL_[A-Z_]+): ([\s\S]*)$/.exec(message) ?? [];
+  return new Failure(EXIT_NAMES[code] ?? 'internal', oneLine(text));
+}

@@ -1,0 +1,215 @@
+/**
+ * One request as text: its critical path from top to bottom, each queue segment followed by those
+ * it waited behind.
+ */
+import type { Colors } from '../console';
+import type { ExplainedEvent, Explanation, Segment } from '../json/explanation';
+import { plain } from '../text/recorded-text';
+import { alignRows, type Column } from '../text/table';
+import { countOf, formatDuration, formatShare } from '../text/units';
+
+const CULPRITS_SHOWN = 5;
+
+/** How to print. */
+export interface Look {
+  readonly colors: Colors;
+  readonly width: number;
+  /** Also list the events. */
+  readonly events: boolean;
+}
+
+/** The whole explanation. */
+export function renderExplanation(explanation: Explanation, look: Look): string {
+  const { colors } = look;
+  const lines = [
+    `${colors.bold(plain(explanation.route))}  ${colors.bold(formatDuration(explanation.latencyNs))}`,
+    colors.dim(factsOf(explanation).join(' · ')),
+    '',
+    ...segmentLines(explanation, look),
+  ];
+  if (look.events) {
+    lines.push('', ...eventLines(explanation.events, look));
+  }
+  return lines.join('\n');
+}
+
+function factsOf(explanation: Explanation): string[] {
+  const facts = [`request ${explanation.id}`];
+  if (explanation.status !== 0) {
+    facts.push(`status ${explanation.status}`);
+  }
+  const { segments } = explanation;
+  for (const kind of ['io', 'queue', 'exec', 'unattributed'] as const) {
+    const sumNs = segments.reduce((sum, one) => sum + (one.kind === kind ? one.durationNs : 0), 0);
+    if (sumNs > 0) {
+      facts.push(`${kind} ${formatShare(sumNs, explanation.latencyNs)}`);
+    }
+  }
+  if (explanation.truncated) {
+    facts.push('truncated: part of its history was lost');
+  } else if (!explanation.complete) {
+    facts.push('incomplete');
+  }
+  if (explanation.inferredHops > 0) {
+    facts.push(`${countOf(explanation.inferredHops, 'hop')} inferred`);
+  }
+  return facts;
+}
+
+const SEGMENT_COLUMNS: readonly Column[] = [
+  { align: 'right' },
+  { align: 'right' },
+  { align: 'right' },
+  { align: 'left' },
+  { align: 'left' },
+  { align: 'left', grow: true },
+  { align: 'left' },
+];
+
+function segmentLines(explanation: Explanation, look: Look): string[] {
+  const { colors } = look;
+  const rows = [['at', 'took', '', 'kind', 'event', 'what', 'work'].map(colors.dim)];
+  for (const segment of explanation.segments) {
+    rows.push(segmentRow(segment, explanation.latencyNs, colors));
+    rows.push(...culpritRows(segment, colors));
+  }
+  return alignRows(SEGMENT_COLUMNS, rows, look.width);
+}
+
+function segmentRow(segment: Segment, latencyNs: number, colors: Colors): string[] {
+  return [
+    formatDuration(segment.startNs),
+    `${segment.exact ? '' : '~'}${formatDuration(segment.durationNs)}`,
+    formatShare(segment.durationNs, latencyNs),
+    paintKind(segment.kind, colors),
+    plain(segment.type),
+    whatOf(segment),
+    workOf(segment),
+  ];
+}
+
+function paintKind(kind: Segment['kind'], colors: Colors): string {
+  switch (kind) {
+    case 'io':
+      return colors.cyan(kind);
+    case 'queue':
+      return colors.red(kind);
+    case 'exec':
+      return colors.green(kind);
+    case 'unattributed':
+      return colors.yellow(kind);
+  }
+}
+
+function whatOf(segment: Segment): string {
+  const parts: string[] = [];
+  if (segment.resource !== null) {
+    parts.push(plain(segment.resource));
+  }
+  if (segment.part !== null) {
+    parts.push(segment.part === 'pool-wait' ? 'waiting for a pool thread' : 'running in the pool');
+  }
+  if (segment.shared) {
+    parts.push("another request's work");
+  }
+  if (segment.kind === 'unattributed') {
+    parts.push('not explained by the record');
+  }
+  return parts.join(', ');
+}
+
+/** Only what is there: `gc 4.10 ms, jit 310 µs`. */
+function workOf(segment: Segment): string {
+  if (segment.kind !== 'queue' && segment.kind !== 'exec') {
+    return '';
+  }
+  const { nativeNs, gcNs, jitNs, icNs } = segment.work;
+  return (
+    [
+      ['native', nativeNs],
+      ['gc', gcNs],
+      ['jit', jitNs],
+      ['ic', icNs],
+    ] as const
+  )
+    .filter(([, partNs]) => partNs !== null && partNs > 0)
+    .map(([name, partNs]) => `${name} ${formatDuration(partNs ?? 0)}`)
+    .join(', ');
+}
+
+function culpritRows(segment: Segment, colors: Colors): string[][] {
+  const rows = segment.culprits
+    .slice(0, CULPRITS_SHOWN)
+    .map((culprit) =>
+      culpritRow(
+        culprit.durationNs,
+        plain(culprit.type),
+        [culprit.route ?? '', culprit.location ?? ''].filter((text) => text !== '').join('  '),
+        colors,
+      ),
+    );
+  const others = segment.culprits.slice(CULPRITS_SHOWN);
+  if (others.length > 0) {
+    const sumNs = others.reduce((sum, one) => sum + one.durationNs, 0);
+    rows.push(culpritRow(sumNs, '', `${others.length} more`, colors));
+  }
+  return rows;
+}
+
+function culpritRow(durationNs: number, type: string, who: string, colors: Colors): string[] {
+  const cells = ['', formatDuration(durationNs), '', '  behind', type, plain(who), ''];
+  return cells.map((cell) => (cell === '' ? '' : colors.dim(cell)));
+}
+
+const EVENT_COLUMNS: readonly Column[] = [
+  { align: 'left' },
+  { align: 'right' },
+  { align: 'left' },
+  { align: 'right' },
+  { align: 'right' },
+  { align: 'right' },
+  { align: 'right' },
+  { align: 'right' },
+  { align: 'right' },
+  { align: 'left', grow: true },
+  { align: 'left', grow: true },
+];
+
+function eventLines(events: readonly ExplainedEvent[], look: Look): string[] {
+  const header = [
+    '',
+    'event',
+    'type',
+    'from',
+    'in',
+    'register',
+    'ready',
+    'begin',
+    'end',
+    'request',
+    'where',
+  ];
+  const rows = events.map((event) => [
+    event.onPath ? '●' : ' ',
+    String(event.id),
+    plain(event.type),
+    event.registrar === 0 ? '' : String(event.registrar),
+    event.loopEvent === 0 || event.loopEvent === event.id ? '' : String(event.loopEvent),
+    formatTime(event.registerNs),
+    formatTime(event.readyNs, event.readyQuality),
+    formatTime(event.beginNs),
+    formatTime(event.endNs),
+    plain(event.route ?? ''),
+    plain([event.resource, event.location].filter((text) => text !== null).join('  ')),
+  ]);
+  const lines = alignRows(EVENT_COLUMNS, [header.map(look.colors.dim), ...rows], look.width);
+  return [look.colors.bold(`events (${events.length}, ● on the critical path)`), ...lines];
+}
+
+function formatTime(timeNs: number | null, quality: ExplainedEvent['readyQuality'] = null): string {
+  if (timeNs === null) {
+    return '?';
+  }
+  const mark = quality === 'bound' ? '≤' : quality === 'estimate' ? '~' : '';
+  return `${mark}${timeNs < 0 ? '-' : ''}${formatDuration(Math.abs(timeNs))}`;
+}

@@ -1,0 +1,119 @@
+/**
+ * The answer of `report` (`spec/report.schema.json`), as the analysis gives it.
+ *
+ * Durations are whole nanoseconds; the breakdown holds means per request of its class.
+ */
+import type { Detail, Outcome } from './run';
+
+/** What the loop thread did, over queue + exec; null is "not measured", never zero. */
+export interface Work {
+  readonly nativeNs: number | null;
+  readonly gcNs: number | null;
+  readonly jitNs: number | null;
+  readonly icNs: number | null;
+}
+
+/** The tail, or the rest. */
+export type RequestClass = 'tail' | 'nontail';
+
+/** Where the requests of one route and class spent their time. */
+export interface Breakdown {
+  /** `*` stands for all routes. */
+  readonly route: string;
+  readonly class: RequestClass;
+  readonly count: number;
+  readonly latencyNs: number;
+  readonly ioNs: number;
+  readonly queueNs: number;
+  readonly execNs: number;
+  readonly unattributedNs: number;
+  readonly work: Work;
+  /** Whole callback times added along the path, as the paper does; counts time twice. */
+  readonly paperSumNs: number;
+}
+
+/** Waiting for one resource. */
+export interface IoShare {
+  readonly class: RequestClass;
+  readonly resource: string;
+  readonly kind: string;
+  /** Requests that waited for it. */
+  readonly requests: number;
+  /** Mean per request of the class, as the parts below. */
+  readonly ioNs: number;
+  readonly poolWaitNs: number;
+  readonly poolRunNs: number;
+  readonly sharedNs: number;
+}
+
+/** What made tail requests queue. */
+export interface Culprit {
+  readonly kind: 'event' | 'gc' | 'loop';
+  readonly route: string | null;
+  readonly type: string;
+  readonly location: string | null;
+  /** Total over all tail requests. */
+  readonly inflictedNs: number;
+  readonly victims: number;
+  readonly occurrences: number;
+  readonly longestNs: number;
+}
+
+/** A conclusion with what to do about it. */
+export interface Finding {
+  readonly code: string;
+  readonly sentence: string;
+  readonly action: string;
+  /** Mean per tail request. */
+  readonly impactNs: number;
+}
+
+/** Something this host or Node did not allow to measure. */
+export interface Unavailable {
+  readonly mechanism: string;
+  readonly reason: string;
+}
+
+/** The whole answer. */
+export interface Report {
+  readonly schema: 'bobtail-report/1';
+  readonly run: {
+    readonly command: readonly string[];
+    readonly startedAt: string;
+    readonly durationNs: number;
+    readonly node: readonly string[];
+    readonly processes: readonly {
+      readonly pid: number;
+      readonly thread: number;
+      readonly node: string;
+      readonly requests: number;
+    }[];
+    readonly detail: Detail;
+    readonly warmupNs: number;
+    readonly outcome: Outcome | null;
+  };
+  readonly requests: {
+    readonly count: number;
+    readonly complete: number;
+    readonly inferred: number;
+    readonly truncated: number;
+    readonly warmup: number;
+    readonly unfinished: number;
+    readonly meanNs: number;
+    readonly percentilesNs: Readonly<Record<string, number>>;
+    readonly confidenceNs: Readonly<Record<string, readonly [number, number]>>;
+  };
+  readonly tail: {
+    readonly percentile: number;
+    readonly requestedPercentile: number;
+    readonly thresholdNs: number;
+    readonly count: number;
+    readonly note: string | null;
+  };
+  readonly breakdown: readonly Breakdown[];
+  readonly io: readonly IoShare[];
+  readonly culprits: readonly Culprit[];
+  readonly findings: readonly Finding[];
+  readonly losses: Readonly<Record<string, number>>;
+  readonly unavailable: readonly Unavailable[];
+}

@@ -1,0 +1,104 @@
+/** A report as Markdown, short enough for a pull request comment. */
+import type { Breakdown, Report } from '../json/report';
+import { markdownCell } from '../text/recorded-text';
+import { formatDuration, formatShare } from '../text/units';
+import { workShares } from './render-terminal';
+import {
+  byRoute,
+  culpritCounts,
+  culpritName,
+  headline,
+  ioParts,
+  overall,
+  percentilesLine,
+  tailIo,
+  tailTitle,
+  trustParts,
+} from './sentences';
+
+const ROWS_SHOWN = 10;
+
+/** The whole report. */
+export function renderMarkdown(report: Report): string {
+  const sections = [
+    `**${headline(report)}**`,
+    percentilesLine(report),
+    report.tail.note === null ? '' : markdownCell(report.tail.note),
+    breakdownTable(report),
+    ioTable(report),
+    culpritTable(report),
+    findingList(report),
+    `<sub>${trustParts(report).map(markdownCell).join(' · ')}</sub>`,
+  ];
+  return sections.filter((section) => section !== '').join('\n\n');
+}
+
+function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  if (rows.length === 0) {
+    return '';
+  }
+  const ruler = header.map((_, index) => (index === 0 ? '---' : '---:'));
+  return [header, ruler, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+function breakdownTable(report: Report): string {
+  const all = overall(report, 'tail');
+  const rest = overall(report, 'nontail');
+  const header = [tailTitle(report), 'latency', 'io', 'queue', 'exec', 'unattributed'];
+  const rows = byRoute(report, 'tail')
+    .slice(0, ROWS_SHOWN)
+    .map((row) => breakdownRow(markdownCell(row.route), row));
+  return table(
+    [...header, 'native', 'gc', 'jit', 'ic'],
+    [
+      ...(all === undefined ? [] : [breakdownRow('all routes', all)]),
+      ...rows,
+      ...(rest === undefined ? [] : [breakdownRow('rest', rest)]),
+    ],
+  );
+}
+
+function breakdownRow(label: string, row: Breakdown): string[] {
+  const parts = [row.ioNs, row.queueNs, row.execNs, row.unattributedNs];
+  return [
+    label,
+    formatDuration(row.latencyNs),
+    ...parts.map((partNs) => formatShare(partNs, row.latencyNs)),
+    ...workShares(row.work, row.queueNs + row.execNs),
+  ];
+}
+
+function ioTable(report: Report): string {
+  const rows = tailIo(report)
+    .slice(0, ROWS_SHOWN)
+    .map((one) => [
+      markdownCell(one.resource),
+      markdownCell(one.kind),
+      formatDuration(one.ioNs),
+      String(one.requests),
+      ioParts(one),
+    ]);
+  return table(['what the tail waited for', 'kind', 'per request', 'requests', 'of it'], rows);
+}
+
+function culpritTable(report: Report): string {
+  const rows = report.culprits
+    .slice(0, ROWS_SHOWN)
+    .map((culprit) => [
+      markdownCell(culpritName(culprit)),
+      markdownCell(culprit.kind === 'gc' ? '' : (culprit.location ?? culprit.type)),
+      formatDuration(culprit.inflictedNs / Math.max(1, report.tail.count)),
+      culpritCounts(culprit),
+    ]);
+  return table(['who made the tail wait', 'where', 'per tail request', 'how'], rows);
+}
+
+function findingList(report: Report): string {
+  return report.findings
+    .map((finding, index) => {
+      const impact = formatDuration(finding.impactNs);
+      const action = markdownCell(finding.action);
+      return `${index + 1}. **${action}**: ${markdownCell(finding.sentence)} (${impact})`;
+    })
+    .join('\n');
+}

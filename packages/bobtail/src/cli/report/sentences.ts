@@ -1,0 +1,157 @@
+/**
+ * What a report says in words, for terminal and Markdown alike.
+ *
+ * Each function states facts of the report and paints nothing, so that both outputs and their tests
+ * share the wording.
+ */
+import type { Breakdown, Culprit, IoShare, Report } from '../json/report';
+import { plain } from '../text/recorded-text';
+import {
+  countOf,
+  formatCount,
+  formatDuration,
+  formatInterval,
+  formatPercentile,
+  formatShare,
+} from '../text/units';
+
+const ALL_ROUTES = '*';
+
+/** The answer first: how slow the tail is and what it mostly consists of. */
+export function headline(report: Report): string {
+  const { percentilesNs, confidenceNs, meanNs, count } = report.requests;
+  const name = String(report.tail.percentile);
+  const valueNs = percentilesNs[name];
+  const share = mainShare(overall(report, 'tail'));
+  if (valueNs === undefined) {
+    const mean = `the mean of ${countOf(count, 'request')} is ${formatDuration(meanNs)}`;
+    return `Too few requests for a percentile; ${mean}.${share}`;
+  }
+  const medianNs = percentilesNs['50'];
+  const value = `${formatPercentile(name)} ${formatInterval(valueNs, confidenceNs[name])}`;
+  const ratio =
+    medianNs === undefined || medianNs === 0 || name === '50'
+      ? ''
+      : ` is ${formatRatio(valueNs / medianNs)} the median (${formatDuration(medianNs)})`;
+  return `${value}${ratio}.${share}`;
+}
+
+function formatRatio(ratio: number): string {
+  return `${ratio < 9.95 ? ratio.toFixed(1) : Math.round(ratio)}×`;
+}
+
+function mainShare(row: Breakdown | undefined): string {
+  if (row === undefined || row.latencyNs === 0) {
+    return '';
+  }
+  const kinds: readonly (readonly [number, string])[] = [
+    [row.queueNs, 'is queueing behind others'],
+    [row.ioNs, 'is waiting for I/O'],
+    [row.execNs, 'is running its own code'],
+    [row.unattributedNs, 'is not explained'],
+  ];
+  const [largestNs, words] = kinds.reduce((best, one) => (one[0] > best[0] ? one : best));
+  return ` ${formatShare(largestNs, row.latencyNs)} of it ${words}.`;
+}
+
+/** `p50 1.84 ms · p90 … · mean … · 11,874 requests in 30.0 s`. */
+export function percentilesLine(report: Report): string {
+  const { percentilesNs, meanNs, count, warmup, unfinished } = report.requests;
+  const names = Object.keys(percentilesNs).sort((a, b) => Number(a) - Number(b));
+  const parts = names.map(
+    (name) => `${formatPercentile(name)} ${formatDuration(percentilesNs[name] ?? 0)}`,
+  );
+  parts.push(`mean ${formatDuration(meanNs)}`);
+  parts.push(`${countOf(count, 'request')} in ${formatDuration(report.run.durationNs)}`);
+  if (warmup > 0) {
+    parts.push(`${formatCount(warmup)} left out as warm-up`);
+  }
+  if (unfinished > 0) {
+    parts.push(`${formatCount(unfinished)} unfinished`);
+  }
+  return parts.join(' · ');
+}
+
+/** `tail (12 requests ≥ 48.2 ms)`. */
+export function tailTitle(report: Report): string {
+  const { count, thresholdNs } = report.tail;
+  return `tail (${countOf(count, 'request')} ≥ ${formatDuration(thresholdNs)})`;
+}
+
+/** The row over all routes. */
+export function overall(report: Report, cls: Breakdown['class']): Breakdown | undefined {
+  return report.breakdown.find((row) => row.class === cls && row.route === ALL_ROUTES);
+}
+
+/** Rows of single routes. */
+export function byRoute(report: Report, cls: Breakdown['class']): Breakdown[] {
+  return report.breakdown.filter((row) => row.class === cls && row.route !== ALL_ROUTES);
+}
+
+/** What the tail waited for, longest first. */
+export function tailIo(report: Report): IoShare[] {
+  return report.io
+    .filter((one) => one.class === 'tail' && one.ioNs > 0)
+    .sort((a, b) => b.ioNs - a.ioNs);
+}
+
+/** `of it 1.2 ms for a pool thread, 3.4 ms running in the pool`. */
+export function ioParts(share: IoShare): string {
+  const parts: string[] = [];
+  if (share.poolWaitNs > 0) {
+    parts.push(`${formatDuration(share.poolWaitNs)} for a pool thread`);
+  }
+  if (share.poolRunNs > 0 && share.poolWaitNs > 0) {
+    parts.push(`${formatDuration(share.poolRunNs)} running in it`);
+  }
+  if (share.sharedNs > 0) {
+    parts.push(`${formatDuration(share.sharedNs)} on another request's work`);
+  }
+  return parts.join(', ');
+}
+
+/** Who it was: `GET /export`, `mark-compact`, `the loop`. */
+export function culpritName(culprit: Culprit): string {
+  if (culprit.kind === 'gc') {
+    return plain(culprit.type);
+  }
+  return plain(culprit.route ?? (culprit.kind === 'loop' ? 'event loop' : 'no request'));
+}
+
+/** `214 times, longest 62.0 ms, 12 requests waited`. */
+export function culpritCounts(culprit: Culprit): string {
+  const { victims, occurrences, longestNs } = culprit;
+  const times = occurrences === 1 ? 'once' : `${formatCount(occurrences)} times`;
+  const longest = occurrences === 1 ? '' : `, longest ${formatDuration(longestNs)}`;
+  return `${times}${longest}, ${countOf(victims, 'request')} waited`;
+}
+
+/** How far the report can be trusted: explained, inferred, truncated, lost, not available. */
+export function trustParts(report: Report): string[] {
+  const parts: string[] = [];
+  const row = overall(report, 'tail');
+  if (row !== undefined && row.latencyNs > 0) {
+    const explained = (1 - row.unattributedNs / row.latencyNs) * 100;
+    // Rounded down: 100 % must mean everything.
+    parts.push(`explained ${(Math.floor(explained * 10) / 10).toFixed(1)} %`);
+  }
+  const { inferred, truncated } = report.requests;
+  if (inferred > 0) {
+    parts.push(`${countOf(inferred, 'request')} with inferred hops`);
+  }
+  if (truncated > 0) {
+    parts.push(`${countOf(truncated, 'request')} truncated`);
+  }
+  const lost = Object.entries(report.losses).filter(([, count]) => count > 0);
+  if (lost.length > 0) {
+    parts.push(`lost: ${lost.map(([word, count]) => `${formatCount(count)} ${word}`).join(', ')}`);
+  }
+  if (report.run.detail === 'loop') {
+    parts.push('recorded with --detail loop');
+  }
+  if (report.unavailable.length > 0) {
+    const names = report.unavailable.map((one) => plain(one.mechanism));
+    parts.push(`unavailable here: ${names.join(', ')}`);
+  }
+  return parts;
+}

@@ -1,0 +1,19 @@
+/**
+ * Text that came out of a recording, made safe to show.
+ *
+ * Routes and file names are chosen by whoever sent the request; escape sequences in them must not
+ * reach the terminal, nor pipes and backticks a Markdown table.
+ */
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
+const CONTROL = /[\x00-\x1f\x7f-\x9f]+/g;
+
+/** For the terminal. */
+export function plain(text: string): string {
+  return text.replace(CONTROL, '?');
+}
+
+/** For a cell of a Markdown table. */
+export function markdownCell(text: string): string {
+  return plain(text).replace(/[\\|`*_<>[\]]/g, '\\$&');
+}

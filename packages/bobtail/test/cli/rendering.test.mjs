@@ -1,0 +1,83 @@
+/**
+ * What the answers look like, from fixtures that are valid by the schemas.
+ *
+ * After a wanted change of the output: `UPDATE_SNAPSHOTS=1 node --test test/cli/rendering.test.mjs`.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { PACKAGE } from './run-bobtail.mjs';
+import { assertValid } from './schemas.mjs';
+
+const load = createRequire(import.meta.url);
+const dist = (path) => load(join(PACKAGE, 'dist/cli', path));
+const { renderReport } = dist('report/render-terminal.js');
+const { renderMarkdown } = dist('report/render-markdown.js');
+const { renderExplanation } = dist('explain/render-explanation.js');
+const { createColors } = load('picocolors');
+
+const colors = createColors(false);
+const width = 120;
+const fixture = (name) =>
+  JSON.parse(readFileSync(join(PACKAGE, 'test/cli/fixtures', `${name}.json`), 'utf8'));
+
+function assertSnapshot(name, text) {
+  const path = join(PACKAGE, 'test/cli/snapshots', name);
+  if (process.env.UPDATE_SNAPSHOTS) {
+    writeFileSync(path, text);
+  }
+  assert.equal(text, readFileSync(path, 'utf8'));
+}
+
+test('a report for the terminal', () => {
+  const report = fixture('report');
+  assertValid('report', report);
+  const text = renderReport(report, 'recording.bobtail', { colors, width });
+  assertSnapshot('report.txt', text);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the route of the fixture has one
+  assert.doesNotMatch(text, /\x1b/);
+});
+
+test('a report for a pull request', () => {
+  assertSnapshot('report.md', renderMarkdown(fixture('report')));
+});
+
+test('a narrow terminal keeps the columns and shortens the names', () => {
+  const text = renderReport(fixture('report'), 'r', { colors, width: 72 });
+  assertSnapshot('report-narrow.txt', text);
+});
+
+test('a report of a few requests says so', () => {
+  const report = fixture('report');
+  const few = {
+    ...report,
+    requests: { ...report.requests, count: 7, percentilesNs: {}, confidenceNs: {}, inferred: 0 },
+    tail: { ...report.tail, note: 'p99.9 needs 10,000 requests; this is the slowest of 7' },
+    breakdown: report.breakdown.slice(0, 1),
+    io: [],
+    culprits: [],
+    findings: [],
+    losses: {},
+    unavailable: [],
+  };
+  assertValid('report', few);
+  assertSnapshot('report-few.txt', renderReport(few, 'r', { colors, width }));
+});
+
+test('one request, segment by segment', () => {
+  const explanation = fixture('explain');
+  assertValid('explain', explanation);
+  const sumNs = explanation.segments.reduce((sum, one) => sum + one.durationNs, 0);
+  assert.equal(sumNs, explanation.latencyNs, 'the fixture tiles its latency');
+  assertSnapshot('explain.txt', renderExplanation(explanation, { colors, width, events: true }));
+});
+
+test('colour is added, text stays', () => {
+  const painted = renderReport(fixture('report'), 'r', { colors: createColors(true), width });
+  const bare = renderReport(fixture('report'), 'r', { colors, width });
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with ESC
+  assert.equal(painted.replace(/\x1b\[[0-9;]*m/g, ''), bare);
+  assert.notEqual(painted, bare);
+});
