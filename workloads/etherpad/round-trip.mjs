@@ -21,7 +21,8 @@ function record(node) {
   const load = `'${process.execPath}' '${join(here, 'load.mjs')}'`;
   const { command, folder } = etherpad(node);
   const args = ['record', '--out', out, '--warmup', '3', '--on-port', load, '--', ...command];
-  const env = { ...process.env, NODE_ENV: 'production' };
+  // Its check for updates asks a server on the internet: a proxy that is not there stops that.
+  const env = { ...process.env, NODE_ENV: 'production', https_proxy: 'http://127.0.0.1:9' };
   const stdio = ['ignore', 'ignore', 'inherit'];
   execFileSync(process.execPath, [bobtail, ...args], { cwd: folder, env, stdio });
   return out;

@@ -42,7 +42,10 @@ function greet(connection) {
     statusFlags: 2,
     characterSet: 33,
     capabilityFlags: 0xffffff ^ 0x800,
-    authCallback: (_parameters, done) => done(null),
+    authCallback: (_parameters, done) => {
+      done(null);
+      connection.sequenceId = 0;
+    },
   });
   connection.on('query', () => setTimeout(() => answer(connection), QUERY_MS));
   connection.on('error', () => connection.close());
