@@ -1,1 +1,41 @@
-//! Placeholder.
+//! From the critical paths of all requests to an explanation of the slow ones.
+//!
+//! The whole pipeline, for a recording of several event loops:
+//!
+//! ```text
+//! for each trace:  survey(trace, records, k)            latencies only           -> Survey
+//! once:            Population::of(&surveys, 99.9)       percentiles, who is tail -> Population
+//! for each trace:  aggregate(&mut sums, records, …)     every path, summed       -> Aggregate
+//! once:            report(run, &surveys, …, &sums)      means, ranks, findings   -> Report
+//!
+//! slowest(&surveys, n), then per trace explain(trace, records, strings, &ids)    -> Vec<Explain>
+//! ```
+//!
+//! Two passes, because who is the tail is known only after all latencies are. Nothing here reads a
+//! file: records come from an iterator that may fail with an error of its own, names from a
+//! [`Strings`].
+
+#![forbid(unsafe_code)]
+
+mod aggregate;
+mod blame;
+mod explain;
+mod findings;
+mod latencies;
+mod names;
+mod population;
+pub mod report;
+mod strings;
+mod summary;
+mod survey;
+mod trace_info;
+
+pub use aggregate::{Aggregate, aggregate};
+pub use explain::{Explain, ExplainCulprit, ExplainEvent, ExplainSegment, explain};
+pub use latencies::{Latencies, PERCENTILES, REQUESTS_BEYOND};
+pub use population::{Population, TAIL_PERCENTILE, slowest};
+pub use report::Report;
+pub use strings::Strings;
+pub use summary::{RunFacts, report};
+pub use survey::{Survey, survey};
+pub use trace_info::TraceInfo;

@@ -74,7 +74,6 @@ impl Handles {
     pub(crate) fn write(&mut self, handle: HandleId, event: EventId, request: RequestId, at: Ns) {
         let previous = self.entry(handle).last_write;
         let row = self.writes.push(Write {
-            handle,
             event,
             request,
             at_ns: at,

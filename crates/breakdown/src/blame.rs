@@ -1,0 +1,119 @@
+//! Culprits by what one could change: a route and location, a kind of collection, the loop itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bobtail_graph::CulpritKind as GraphCulpritKind;
+use bobtail_trace::record::EventId;
+
+use crate::names::{Name, Names};
+use crate::report::{Culprit, CulpritKind};
+
+/// Rows kept; what comes after is added to one row of its kind.
+const ROWS: usize = 10_000;
+/// Events remembered per row, to count each once though many victims name it.
+const EVENTS_REMEMBERED: usize = 256;
+
+/// What a row is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Who {
+    pub kind: CulpritKind,
+    pub route: Option<Name>,
+    pub word: &'static str,
+    pub location: Option<Name>,
+}
+
+impl Who {
+    /// Route and location only say something about callbacks.
+    pub(crate) fn new(kind: GraphCulpritKind, route: Option<Name>, location: Option<Name>) -> Self {
+        let word = kind.word();
+        match kind {
+            GraphCulpritKind::Event(_) => Self {
+                kind: CulpritKind::Event,
+                route,
+                word,
+                location,
+            },
+            GraphCulpritKind::Gc(_) => Self {
+                kind: CulpritKind::Gc,
+                route: None,
+                word,
+                location: None,
+            },
+            GraphCulpritKind::Poll | GraphCulpritKind::Between | GraphCulpritKind::Lost => Self {
+                kind: CulpritKind::Loop,
+                route: None,
+                word,
+                location: None,
+            },
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+struct Row {
+    inflicted_ns: u64,
+    victims: u64,
+    last_victim: u64,
+    occurrences: u64,
+    events: BTreeSet<(u32, EventId)>,
+    longest_ns: u64,
+}
+
+/// All rows.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Blame {
+    rows: BTreeMap<Who, Row>,
+}
+
+impl Blame {
+    /// Charges a stretch to a row. `victim` numbers the requests of all traces; an event is named
+    /// by its trace and its number there.
+    pub(crate) fn add(&mut self, who: Who, victim: u64, event: (u32, EventId), ns: u64) {
+        let full = self.rows.len() >= ROWS && !self.rows.contains_key(&who);
+        let who = if full {
+            Who {
+                route: Some(0),
+                location: None,
+                ..who
+            }
+        } else {
+            who
+        };
+        let row = self.rows.entry(who).or_default();
+        row.inflicted_ns += ns;
+        row.longest_ns = row.longest_ns.max(ns);
+        if row.last_victim != victim {
+            row.last_victim = victim;
+            row.victims += 1;
+        }
+        let forgotten = row.events.len() >= EVENTS_REMEMBERED
+            && row.events.first().is_some_and(|first| event < *first);
+        if !forgotten && row.events.insert(event) {
+            row.occurrences += 1;
+            if row.events.len() > EVENTS_REMEMBERED {
+                row.events.pop_first();
+            }
+        }
+    }
+
+    /// Rows by what they inflicted, most first.
+    pub(crate) fn ranked(&self, names: &Names) -> Vec<Culprit> {
+        let text = |name: Option<Name>| name.map(|n| names.text(n).to_owned());
+        let mut rows: Vec<_> = self
+            .rows
+            .iter()
+            .map(|(who, row)| Culprit {
+                kind: who.kind,
+                route: text(who.route),
+                word: who.word.into(),
+                location: text(who.location),
+                inflicted_ns: row.inflicted_ns,
+                victims: row.victims,
+                occurrences: row.occurrences,
+                longest_ns: row.longest_ns,
+            })
+            .collect();
+        rows.sort_by_key(|c| std::cmp::Reverse(c.inflicted_ns));
+        rows
+    }
+}

@@ -1,0 +1,110 @@
+//! Findings: what to do, as a list of lints over the numbers of the report.
+//!
+//! Each lint looks at the same evidence and either says nothing or one sentence with numbers. None
+//! knows of the others, so one can be added or argued about alone.
+
+mod on_the_loop;
+mod quality;
+mod waiting;
+
+use std::collections::BTreeMap;
+
+use crate::aggregate::Sums;
+use crate::report::{Class, Culprit, Finding, Io, Requests, Tail};
+
+/// What lints may look at.
+pub(crate) struct Evidence<'a> {
+    pub requests: &'a Requests,
+    pub tail: &'a Tail,
+    pub tail_sums: &'a Sums,
+    pub io: &'a [Io],
+    /// Most inflicting first.
+    pub culprits: &'a [Culprit],
+    pub losses: &'a BTreeMap<String, u64>,
+}
+
+impl Evidence<'_> {
+    /// Mean latency of the tail.
+    fn latency_ns(&self) -> u64 {
+        self.per_request(self.tail_sums.latency_ns)
+    }
+
+    /// A sum over the tail as a mean per request of it.
+    fn per_request(&self, sum: u64) -> u64 {
+        sum / self.tail_sums.count.max(1)
+    }
+
+    /// A mean per request of the tail as a share of its mean latency.
+    fn share(&self, mean_ns: u64) -> f64 {
+        mean_ns as f64 / self.latency_ns().max(1) as f64
+    }
+
+    fn tail_io(&self) -> impl Iterator<Item = &Io> {
+        self.io.iter().filter(|io| io.class == Class::Tail)
+    }
+}
+
+type Lint = fn(&Evidence<'_>) -> Option<Finding>;
+
+/// In the order in which they are told when their impact is the same.
+const LINTS: [Lint; 14] = [
+    quality::too_few_requests,
+    on_the_loop::loop_hog,
+    on_the_loop::garbage_collection,
+    on_the_loop::burst,
+    on_the_loop::own_work,
+    on_the_loop::blocks_itself,
+    waiting::pool_exhausted,
+    waiting::slow_resource,
+    waiting::agent_queue,
+    waiting::timer,
+    waiting::shared_work,
+    quality::unattributed,
+    quality::inferred,
+    quality::lost_history,
+];
+
+/// The findings, the one with most impact first; those about the recording itself come last.
+pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
+    let mut findings: Vec<_> = LINTS.iter().filter_map(|lint| lint(evidence)).collect();
+    findings.sort_by_key(|f| std::cmp::Reverse(f.impact_ns));
+    findings
+}
+
+fn finding(code: &str, impact_ns: u64, sentence: String, action: impl Into<String>) -> Finding {
+    Finding {
+        code: code.into(),
+        sentence,
+        action: action.into(),
+        impact_ns,
+    }
+}
+
+/// A duration for people: three digits and a unit.
+fn time(ns: u64) -> String {
+    let (value, unit) = match ns {
+        0..1_000 => return format!("{ns} ns"),
+        1_000..1_000_000 => (ns as f64 / 1e3, "µs"),
+        1_000_000..1_000_000_000 => (ns as f64 / 1e6, "ms"),
+        _ => (ns as f64 / 1e9, "s"),
+    };
+    let digits = if value < 10.0 {
+        2
+    } else {
+        usize::from(value < 100.0)
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn times_have_three_digits_and_a_unit() {
+        let told = [999, 1_500, 48_200_000, 214_000_000, 2_000_000_000].map(super::time);
+        assert_eq!(told, ["999 ns", "1.50 µs", "48.2 ms", "214 ms", "2.00 s"]);
+    }
+}

@@ -1,0 +1,115 @@
+//! Lints about what the loop thread did.
+
+use super::{Evidence, finding, percent, time};
+use crate::report::{Culprit, CulpritKind, Finding};
+
+/// A callback is a hog when it holds the loop for this long.
+const HOG_NS: u64 = 1_000_000;
+/// Share of the tail's latency from which a cause is worth telling.
+const WORTH_TELLING: f64 = 0.1;
+/// Share from which a cause is the dominant one.
+const DOMINANT: f64 = 0.3;
+
+/// One route's callback holds up the tail.
+pub(super) fn loop_hog(evidence: &Evidence<'_>) -> Option<Finding> {
+    let hog = evidence
+        .culprits
+        .iter()
+        .find(|c| c.kind == CulpritKind::Event)?;
+    let impact_ns = evidence.per_request(hog.inflicted_ns);
+    if evidence.share(impact_ns) < WORTH_TELLING || hog.longest_ns < HOG_NS {
+        return None;
+    }
+    let who = name(hog);
+    let sentence = format!(
+        "{who} made {} of {} tail requests wait {} each on average: it held the loop {} times, \
+         up to {} at a stretch",
+        hog.victims,
+        evidence.tail.count,
+        time(hog.inflicted_ns / hog.victims.max(1)),
+        hog.occurrences,
+        time(hog.longest_ns),
+    );
+    let action = format!("split {who} into smaller steps, or move it to a worker thread");
+    Some(finding("loop-hog", impact_ns, sentence, action))
+}
+
+fn name(culprit: &Culprit) -> String {
+    match (&culprit.route, &culprit.location) {
+        (Some(route), Some(location)) => format!("{location} ({route})"),
+        (Some(one), None) | (None, Some(one)) => one.clone(),
+        (None, None) => format!("a {} callback of no request", culprit.word),
+    }
+}
+
+/// Collections, in the way or in between.
+pub(super) fn garbage_collection(evidence: &Evidence<'_>) -> Option<Finding> {
+    let impact_ns = evidence.per_request(evidence.tail_sums.gc_ns);
+    if evidence.share(impact_ns) < WORTH_TELLING {
+        return None;
+    }
+    let worst = evidence
+        .culprits
+        .iter()
+        .find(|c| c.kind == CulpritKind::Gc)?;
+    let sentence = format!(
+        "garbage collection is {} of the tail's latency, mostly {}: {} times, up to {} at a \
+         stretch",
+        percent(evidence.share(impact_ns)),
+        worst.word,
+        worst.occurrences,
+        time(worst.longest_ns),
+    );
+    let action = match worst.word.as_str() {
+        "scavenge" | "minor mark-compact" => {
+            "allocate less per request, or try another --max-semi-space-size (bobtail tune)"
+        }
+        _ => "raise --max-old-space-size, or keep fewer objects alive (bobtail tune)",
+    };
+    Some(finding("gc", impact_ns, sentence, action))
+}
+
+/// No single callback is long, but there are many.
+pub(super) fn burst(evidence: &Evidence<'_>) -> Option<Finding> {
+    let impact_ns = evidence.per_request(evidence.tail_sums.crowd_ns);
+    if evidence.share(impact_ns) < DOMINANT {
+        return None;
+    }
+    let sentence = format!(
+        "{} of the tail's latency is waiting behind many short callbacks of other requests",
+        percent(evidence.share(impact_ns)),
+    );
+    let action = "the loop is saturated in bursts: add workers (cluster), or limit how many \
+                  requests are accepted at once";
+    Some(finding("burst", impact_ns, sentence, action))
+}
+
+/// The request's own computation.
+pub(super) fn own_work(evidence: &Evidence<'_>) -> Option<Finding> {
+    let impact_ns = evidence.per_request(evidence.tail_sums.exec_ns);
+    if evidence.share(impact_ns) < DOMINANT {
+        return None;
+    }
+    let sentence = format!(
+        "{} of the tail's latency ({}) is the requests' own work on the loop",
+        percent(evidence.share(impact_ns)),
+        time(impact_ns),
+    );
+    let action = "profile these routes: less work per request, or a worker thread for the rest";
+    Some(finding("own-work", impact_ns, sentence, action))
+}
+
+/// I/O of a request is ready while the request itself still computes.
+pub(super) fn blocks_itself(evidence: &Evidence<'_>) -> Option<Finding> {
+    let impact_ns = evidence.per_request(evidence.tail_sums.own_queue_ns);
+    if evidence.share(impact_ns) < WORTH_TELLING {
+        return None;
+    }
+    let sentence = format!(
+        "{} of the tail's latency is results that wait until the same request has computed \
+         something else",
+        percent(evidence.share(impact_ns)),
+    );
+    let action = "start the I/O after the computation, or move the computation off the loop";
+    Some(finding("blocks-itself", impact_ns, sentence, action))
+}

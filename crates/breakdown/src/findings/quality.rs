@@ -1,0 +1,66 @@
+//! Lints about the recording itself: how far its answers can be trusted.
+
+use super::{Evidence, finding, percent};
+use crate::report::Finding;
+
+/// Shares from which the answer suffers.
+const UNATTRIBUTED: f64 = 0.05;
+const INFERRED: f64 = 0.1;
+
+/// Too few for the percentile that was asked for.
+pub(super) fn too_few_requests(evidence: &Evidence<'_>) -> Option<Finding> {
+    let note = evidence.tail.note.clone()?;
+    let action = "record for longer, or with more load (--duration, --on-port)";
+    Some(finding("too-few-requests", 0, note, action))
+}
+
+/// Time that nothing explains.
+pub(super) fn unattributed(evidence: &Evidence<'_>) -> Option<Finding> {
+    let impact_ns = evidence.per_request(evidence.tail_sums.unattributed_ns);
+    if evidence.share(impact_ns) < UNATTRIBUTED {
+        return None;
+    }
+    let share = percent(evidence.share(impact_ns));
+    let sentence = format!("{share} of the tail's latency could not be explained");
+    let action = "see which mechanisms are unavailable here (bobtail doctor)";
+    Some(finding("unattributed", impact_ns, sentence, action))
+}
+
+/// Paths that rest on deduction.
+pub(super) fn inferred(evidence: &Evidence<'_>) -> Option<Finding> {
+    let requests = evidence.requests;
+    let share = requests.inferred as f64 / requests.count.max(1) as f64;
+    if share < INFERRED {
+        return None;
+    }
+    let sentence = format!(
+        "the path of {} of {} requests has a hop that was deduced, not observed",
+        requests.inferred, requests.count
+    );
+    let action = "a client library that queues callbacks loses the context: use its promise \
+                  interface, or AsyncResource.bind the callback";
+    Some(finding("inferred", 0, sentence, action))
+}
+
+/// History that is gone.
+pub(super) fn lost_history(evidence: &Evidence<'_>) -> Option<Finding> {
+    if evidence.requests.truncated == 0 {
+        return None;
+    }
+    let lost: Vec<_> = evidence
+        .losses
+        .iter()
+        .map(|(word, n)| format!("{word} {n}"))
+        .collect();
+    let why = if lost.is_empty() {
+        "they were open too long".to_owned()
+    } else {
+        lost.join(", ")
+    };
+    let sentence = format!(
+        "part of the history of {} of {} requests was lost ({why})",
+        evidence.requests.truncated, evidence.requests.count
+    );
+    let action = "allow larger traces (--max-size), or record for a shorter time";
+    Some(finding("lost-history", 0, sentence, action))
+}

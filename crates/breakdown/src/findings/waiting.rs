@@ -1,0 +1,109 @@
+//! Lints about what was waited for outside the loop thread.
+
+use super::{Evidence, finding, percent, time};
+use crate::report::{Finding, Io};
+
+/// Share of the tail's latency from which a cause is worth telling.
+const WORTH_TELLING: f64 = 0.1;
+/// Share from which one resource is the dominant cause.
+const DOMINANT: f64 = 0.3;
+
+/// Jobs wait for a thread of libuv's pool.
+pub(super) fn pool_exhausted(evidence: &Evidence<'_>) -> Option<Finding> {
+    let impact_ns: u64 = evidence.tail_io().map(|io| io.pool_wait_ns).sum();
+    if evidence.share(impact_ns) < WORTH_TELLING {
+        return None;
+    }
+    let run_ns: u64 = evidence.tail_io().map(|io| io.pool_run_ns).sum();
+    let busiest = evidence.tail_io().max_by_key(|io| io.pool_wait_ns)?;
+    let sentence = format!(
+        "{} of the tail's latency is waiting for a free thread of the pool: {} per request, for \
+         jobs that then run {}; most of it before {}",
+        percent(evidence.share(impact_ns)),
+        time(impact_ns),
+        time(run_ns),
+        busiest.resource,
+    );
+    let action = "raise UV_THREADPOOL_SIZE (4 by default), or start fewer fs, dns, crypto and \
+                  zlib jobs at once";
+    Some(finding("pool-exhausted", impact_ns, sentence, action))
+}
+
+/// One file, host or database takes most of the time.
+pub(super) fn slow_resource(evidence: &Evidence<'_>) -> Option<Finding> {
+    let own_ns = |io: &&Io| io.io_ns - io.pool_wait_ns;
+    let outside = |io: &&Io| !matches!(io.kind.as_str(), "timer" | "timers" | "agent");
+    let slowest = evidence.tail_io().filter(outside).max_by_key(own_ns)?;
+    let impact_ns = own_ns(&slowest);
+    if evidence.share(impact_ns) < DOMINANT {
+        return None;
+    }
+    let sentence = format!(
+        "{} of the tail's latency is waiting for {}: {} per tail request",
+        percent(evidence.share(impact_ns)),
+        slowest.resource,
+        time(impact_ns),
+    );
+    let action = if slowest.resource == "client" {
+        "the client sends its request slowly: look at the network, or at who sends".to_owned()
+    } else {
+        format!(
+            "make {} faster, ask it less often (cache), or earlier",
+            slowest.resource
+        )
+    };
+    Some(finding("slow-resource", impact_ns, sentence, action))
+}
+
+/// Requests of this service to another wait for a free connection.
+pub(super) fn agent_queue(evidence: &Evidence<'_>) -> Option<Finding> {
+    let queued = |io: &&Io| io.kind == "agent";
+    let impact_ns: u64 = evidence.tail_io().filter(queued).map(|io| io.io_ns).sum();
+    if evidence.share(impact_ns) < WORTH_TELLING {
+        return None;
+    }
+    let worst = evidence
+        .tail_io()
+        .filter(queued)
+        .max_by_key(|io| io.io_ns)?;
+    let sentence = format!(
+        "{} of the tail's latency is waiting for a free connection to {}",
+        percent(evidence.share(impact_ns)),
+        worst.resource,
+    );
+    let action = "raise the agent's maxSockets (or the pool's size), or hold connections for a \
+                  shorter time";
+    Some(finding("connection-queue", impact_ns, sentence, action))
+}
+
+/// The application waits on purpose.
+pub(super) fn timer(evidence: &Evidence<'_>) -> Option<Finding> {
+    let timers = |io: &&Io| matches!(io.kind.as_str(), "timer" | "timers");
+    let impact_ns: u64 = evidence.tail_io().filter(timers).map(|io| io.io_ns).sum();
+    if evidence.share(impact_ns) < WORTH_TELLING {
+        return None;
+    }
+    let sentence = format!(
+        "{} of the tail's latency ({}) is waiting for timers: delays, retries with back-off, \
+         polling or debouncing",
+        percent(evidence.share(impact_ns)),
+        time(impact_ns),
+    );
+    let action = "shorten the delay, or wait for the event itself instead of polling for it";
+    Some(finding("timer", impact_ns, sentence, action))
+}
+
+/// The wait was for what another request had started.
+pub(super) fn shared_work(evidence: &Evidence<'_>) -> Option<Finding> {
+    let impact_ns: u64 = evidence.tail_io().map(|io| io.shared_ns).sum();
+    if evidence.share(impact_ns) < DOMINANT {
+        return None;
+    }
+    let sentence = format!(
+        "{} of the tail's latency is waiting for work that another request had started",
+        percent(evidence.share(impact_ns)),
+    );
+    let action = "look at shared promises, locks and caches that are filled on demand: fill them \
+                  ahead, or hold them shorter";
+    Some(finding("shared-work", impact_ns, sentence, action))
+}

@@ -1,0 +1,190 @@
+//! The answer of `bobtail report --json`, field by field (`spec/report.schema.json`).
+//!
+//! Plain data: every number is computed before it gets here, so that what is printed as text, as
+//! HTML and as JSON cannot differ.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Why the tail of a recording is slow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    pub schema: String,
+    pub run: Run,
+    pub requests: Requests,
+    pub tail: Tail,
+    pub breakdown: Vec<Breakdown>,
+    pub io: Vec<Io>,
+    pub culprits: Vec<Culprit>,
+    pub findings: Vec<Finding>,
+    /// Records lost, by word of the trace format.
+    pub losses: BTreeMap<String, u64>,
+    pub unavailable: Vec<Unavailable>,
+}
+
+/// What was run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Run {
+    pub command: Vec<String>,
+    pub started_at: String,
+    pub duration_ns: u64,
+    pub node: Vec<String>,
+    pub processes: Vec<Process>,
+    pub detail: String,
+    pub warmup_ns: u64,
+    pub outcome: Option<Outcome>,
+}
+
+/// One recorded event loop.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Process {
+    pub pid: u32,
+    pub thread: u32,
+    pub node: String,
+    pub requests: u64,
+}
+
+/// How the service ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Outcome {
+    pub exit_code: Option<i64>,
+    pub signal: Option<String>,
+}
+
+/// All requests, and what is known about them as a whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Requests {
+    pub count: u64,
+    pub complete: u64,
+    pub inferred: u64,
+    pub truncated: u64,
+    pub warmup: u64,
+    pub unfinished: u64,
+    pub mean_ns: u64,
+    pub percentiles_ns: BTreeMap<String, u64>,
+    pub confidence_ns: BTreeMap<String, [u64; 2]>,
+}
+
+/// Which requests are called the tail.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tail {
+    pub percentile: f64,
+    pub requested_percentile: f64,
+    pub threshold_ns: u64,
+    pub count: u64,
+    pub note: Option<String>,
+}
+
+/// Tail, or the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Class {
+    Tail,
+    Nontail,
+}
+
+/// Means per request of a route and class.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Breakdown {
+    /// `*` stands for all.
+    pub route: String,
+    pub class: Class,
+    pub count: u64,
+    pub latency_ns: u64,
+    pub io_ns: u64,
+    pub queue_ns: u64,
+    pub exec_ns: u64,
+    pub unattributed_ns: u64,
+    pub work: Work,
+    pub paper_sum_ns: u64,
+}
+
+/// What the loop thread did during queue and exec; `None` is "not measured".
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Work {
+    pub native_ns: Option<u64>,
+    pub gc_ns: Option<u64>,
+    pub jit_ns: Option<u64>,
+    pub ic_ns: Option<u64>,
+}
+
+impl Work {
+    /// Work of a stretch on the loop thread of which `gc_ns` was collection.
+    pub fn of(total_ns: u64, gc_ns: u64) -> Self {
+        Self {
+            native_ns: Some(total_ns - gc_ns),
+            gc_ns: Some(gc_ns),
+            ..Self::default()
+        }
+    }
+}
+
+/// Means per request of the class.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Io {
+    pub class: Class,
+    pub resource: String,
+    pub kind: String,
+    /// Requests that waited for it.
+    pub requests: u64,
+    pub io_ns: u64,
+    pub pool_wait_ns: u64,
+    pub pool_run_ns: u64,
+    pub shared_ns: u64,
+}
+
+/// What kind of thing had the loop thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CulpritKind {
+    Event,
+    Gc,
+    Loop,
+}
+
+/// What made the tail wait.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Culprit {
+    pub kind: CulpritKind,
+    pub route: Option<String>,
+    #[serde(rename = "type")]
+    pub word: String,
+    pub location: Option<String>,
+    /// In total, on requests of the tail.
+    pub inflicted_ns: u64,
+    /// Requests of the tail it delayed.
+    pub victims: u64,
+    pub occurrences: u64,
+    /// The longest single stretch.
+    pub longest_ns: u64,
+}
+
+/// A cause with what to do about it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    pub code: String,
+    pub sentence: String,
+    pub action: String,
+    /// Mean per request of the tail.
+    pub impact_ns: u64,
+}
+
+/// A mechanism of the probe that did not work here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Unavailable {
+    pub mechanism: String,
+    pub reason: String,
+}

@@ -1,0 +1,190 @@
+//! From sums to the report: means, ranks, findings.
+
+use std::collections::BTreeMap;
+
+use crate::aggregate::{Aggregate, IoKey, IoSums, Sums};
+use crate::findings::{self, Evidence};
+use crate::population::Population;
+use crate::report::{
+    Breakdown, Class, Io, Outcome, Process, Report, Requests, Run, Tail, Unavailable, Work,
+};
+use crate::survey::Survey;
+
+/// Rows of a list that are reported; the rest is too small to act on.
+const ROWS_REPORTED: usize = 100;
+
+/// What the recording folder tells about the run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunFacts {
+    pub command: Vec<String>,
+    pub started_at: String,
+    /// `full` or `loop`.
+    pub detail: String,
+    pub warmup_ns: u64,
+    pub outcome: Option<Outcome>,
+    pub unavailable: Vec<Unavailable>,
+}
+
+/// Puts the report together.
+pub fn report(
+    run: RunFacts,
+    surveys: &[Survey],
+    population: &Population,
+    aggregate: &Aggregate,
+) -> Report {
+    let breakdown = breakdowns(aggregate);
+    let tail_count = aggregate
+        .sums
+        .iter()
+        .filter(|((_, c), _)| *c == Class::Tail);
+    let tail = Tail {
+        count: tail_count.map(|(_, sums)| sums.count).sum(),
+        ..population.tail.clone()
+    };
+    let requests = requests(surveys, population, aggregate);
+    let losses = losses(surveys);
+    let io = ios(aggregate);
+    let culprits = aggregate.blame.ranked(&aggregate.places);
+    let evidence = Evidence {
+        requests: &requests,
+        tail: &tail,
+        tail_sums: &total(aggregate, Class::Tail),
+        io: &io,
+        culprits: &culprits,
+        losses: &losses,
+    };
+    let findings = findings::all(&evidence);
+    Report {
+        schema: "bobtail-report/1".into(),
+        unavailable: run.unavailable.clone(),
+        run: run_of(run, surveys),
+        findings,
+        requests,
+        tail,
+        breakdown,
+        io: io.into_iter().take(ROWS_REPORTED).collect(),
+        culprits: culprits.into_iter().take(ROWS_REPORTED).collect(),
+        losses,
+    }
+}
+
+fn run_of(run: RunFacts, surveys: &[Survey]) -> Run {
+    let start_ns = surveys.iter().map(|s| s.trace.start_ns).min().unwrap_or(0);
+    let end_ns = surveys.iter().map(|s| s.end_ns).max().unwrap_or(0);
+    let mut node: Vec<String> = surveys.iter().map(|s| s.trace.node.clone()).collect();
+    node.sort();
+    node.dedup();
+    let process = |s: &Survey| Process {
+        pid: s.trace.pid,
+        thread: s.trace.thread,
+        node: s.trace.node.clone(),
+        requests: s.latencies.count(),
+    };
+    Run {
+        command: run.command,
+        started_at: run.started_at,
+        duration_ns: end_ns.saturating_sub(start_ns),
+        node,
+        processes: surveys.iter().map(process).collect(),
+        detail: run.detail,
+        warmup_ns: run.warmup_ns,
+        outcome: run.outcome,
+    }
+}
+
+fn requests(surveys: &[Survey], population: &Population, aggregate: &Aggregate) -> Requests {
+    let count = population.latencies.count();
+    Requests {
+        count,
+        complete: count.saturating_sub(aggregate.truncated),
+        inferred: aggregate.inferred,
+        truncated: aggregate.truncated,
+        warmup: surveys.iter().map(|s| s.warmup).sum(),
+        unfinished: surveys.iter().map(|s| s.unfinished).sum(),
+        mean_ns: population.latencies.mean_ns(),
+        percentiles_ns: population.percentiles_ns(),
+        confidence_ns: population.confidence_ns(),
+    }
+}
+
+fn losses(surveys: &[Survey]) -> BTreeMap<String, u64> {
+    let mut losses = BTreeMap::new();
+    for (word, count) in surveys
+        .iter()
+        .flat_map(|s| &s.losses)
+        .filter(|(_, n)| **n > 0)
+    {
+        *losses.entry(word.clone()).or_default() += count;
+    }
+    losses
+}
+
+fn total(aggregate: &Aggregate, class: Class) -> Sums {
+    let mut total = Sums::default();
+    let of_class = aggregate.sums.iter().filter(|((_, c), _)| *c == class);
+    of_class.for_each(|(_, sums)| total.add(sums));
+    total
+}
+
+/// All routes together, then each: the ones that lose most time first.
+fn breakdowns(aggregate: &Aggregate) -> Vec<Breakdown> {
+    let mut rows: Vec<_> = aggregate
+        .sums
+        .iter()
+        .map(|((route, class), sums)| (aggregate.routes.text(*route), *class, sums))
+        .collect();
+    rows.sort_by_key(|(route, class, sums)| (*class, std::cmp::Reverse(sums.latency_ns), *route));
+    let all = [Class::Tail, Class::Nontail].map(|class| (class, total(aggregate, class)));
+    let all = all.iter().filter(|(_, sums)| sums.count > 0);
+    all.map(|(class, sums)| breakdown("*", *class, sums))
+        .chain(
+            rows.into_iter()
+                .map(|(route, class, sums)| breakdown(route, class, sums)),
+        )
+        .collect()
+}
+
+fn breakdown(route: &str, class: Class, sums: &Sums) -> Breakdown {
+    let mean = |sum: u64| sum / sums.count.max(1);
+    let gc_ns = mean(sums.gc_ns);
+    let on_loop_ns = mean(sums.queue_ns + sums.exec_ns);
+    Breakdown {
+        route: route.into(),
+        class,
+        count: sums.count,
+        latency_ns: mean(sums.latency_ns),
+        io_ns: mean(sums.io_ns),
+        queue_ns: mean(sums.queue_ns),
+        exec_ns: mean(sums.exec_ns),
+        unattributed_ns: mean(sums.unattributed_ns),
+        work: Work::of(on_loop_ns, gc_ns),
+        paper_sum_ns: mean(sums.paper_ns),
+    }
+}
+
+fn ios(aggregate: &Aggregate) -> Vec<Io> {
+    let mut rows: Vec<_> = aggregate.io.iter().collect();
+    rows.sort_by_key(|(key, sums)| (key.class, std::cmp::Reverse(sums.io_ns)));
+    let count = |class| total(aggregate, class).count.max(1);
+    let counts = [count(Class::Tail), count(Class::Nontail)];
+    rows.into_iter()
+        .map(|(key, sums)| io(aggregate, counts, key, sums))
+        .collect()
+}
+
+fn io(aggregate: &Aggregate, counts: [u64; 2], key: &IoKey, sums: &IoSums) -> Io {
+    let mean = |sum: u64| sum / counts[usize::from(key.class == Class::Nontail)];
+    Io {
+        class: key.class,
+        resource: key
+            .resource
+            .map_or(key.kind, |r| aggregate.resources.text(r))
+            .into(),
+        kind: key.kind.into(),
+        requests: sums.requests,
+        io_ns: mean(sums.io_ns),
+        pool_wait_ns: mean(sums.pool_wait_ns),
+        pool_run_ns: mean(sums.pool_run_ns),
+        shared_ns: mean(sums.shared_ns),
+    }
+}

@@ -1,0 +1,149 @@
+//! The first pass over a trace: latencies only.
+//!
+//! Which requests are the tail is not known before all are seen, and walking every path twice
+//! would double the cost. So the first pass walks none and remembers nothing per request.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+
+use bobtail_graph::{Graph, Options, RequestPath, Walks, Window};
+use bobtail_trace::record::{MarkKind, Ns, Record, RequestId, StringId};
+
+use crate::latencies::Latencies;
+use crate::trace_info::TraceInfo;
+
+/// Names of requests whose route was learned; more than that are not.
+const ROUTES_LEARNED: usize = 100_000;
+
+/// What the first pass tells about one trace.
+#[derive(Debug, Clone)]
+pub struct Survey {
+    pub trace: TraceInfo,
+    pub latencies: Latencies,
+    /// Requests left out because they came during warm-up.
+    pub warmup: u64,
+    /// Requests of which no sink was seen.
+    pub unfinished: u64,
+    /// Records lost, by word.
+    pub losses: BTreeMap<String, u64>,
+    /// Latest time seen.
+    pub end_ns: Ns,
+    /// The slowest requests, slowest first.
+    pub slowest: Vec<(u64, RequestId)>,
+    /// Route of a request by its name, where the two differ.
+    pub(crate) routes: HashMap<StringId, StringId>,
+}
+
+/// Surveys one trace; remembers its `slowest` requests by number.
+pub fn survey<E>(
+    trace: &TraceInfo,
+    records: impl IntoIterator<Item = Result<Record, E>>,
+    slowest: usize,
+) -> Result<Survey, E> {
+    let mut graph = Graph::new(Options {
+        walks: Walks::None,
+        ..Options::default()
+    });
+    let mut counting = Counting::new(trace, slowest);
+    for record in records {
+        let record = record?;
+        counting.see(&record);
+        graph.push(record, &mut |path: &RequestPath, _: Window<'_>| {
+            counting.count(path)
+        });
+    }
+    graph.finish(&mut |path: &RequestPath, _: Window<'_>| counting.count(path));
+    Ok(counting.into_survey(graph.unfinished()))
+}
+
+struct Counting {
+    survey: Survey,
+    slowest: BinaryHeap<Reverse<(u64, Reverse<RequestId>)>>,
+    slowest_count: usize,
+}
+
+impl Counting {
+    fn new(trace: &TraceInfo, slowest_count: usize) -> Self {
+        let survey = Survey {
+            trace: trace.clone(),
+            latencies: Latencies::new(),
+            warmup: 0,
+            unfinished: 0,
+            losses: BTreeMap::new(),
+            end_ns: trace.start_ns,
+            slowest: Vec::new(),
+            routes: HashMap::new(),
+        };
+        Self {
+            survey,
+            slowest: BinaryHeap::new(),
+            slowest_count,
+        }
+    }
+
+    fn see(&mut self, record: &Record) {
+        match *record {
+            Record::Mark {
+                kind: MarkKind::WarmupEnd,
+                at_ns,
+                ..
+            } => self.end_warmup(at_ns),
+            Record::Loss { kind, count, .. } => {
+                *self.survey.losses.entry(kind.word().into()).or_default() += count;
+            }
+            Record::LoopBegin {
+                begin_ns: at_ns, ..
+            }
+            | Record::LoopEnd { end_ns: at_ns }
+            | Record::Poll {
+                leave_ns: at_ns, ..
+            } => {
+                self.survey.end_ns = self.survey.end_ns.max(at_ns);
+            }
+            _ => {}
+        }
+    }
+
+    /// Everything counted so far turns out to be warm-up.
+    fn end_warmup(&mut self, at_ns: Ns) {
+        let survey = &mut self.survey;
+        survey.warmup += survey.latencies.count();
+        survey.latencies = Latencies::new();
+        survey.trace.warmup_end_ns = survey.trace.warmup_end_ns.max(Some(at_ns));
+        self.slowest.clear();
+    }
+
+    fn count(&mut self, path: &RequestPath) {
+        let survey = &mut self.survey;
+        if path.route != path.name && survey.routes.len() < ROUTES_LEARNED {
+            survey.routes.insert(path.name, path.route);
+        }
+        if survey
+            .trace
+            .warmup_end_ns
+            .is_some_and(|end| path.source_ns < end)
+        {
+            survey.warmup += 1;
+            return;
+        }
+        survey.latencies.add(path.latency_ns);
+        self.slowest
+            .push(Reverse((path.latency_ns, Reverse(path.id))));
+        if self.slowest.len() > self.slowest_count {
+            self.slowest.pop();
+        }
+    }
+
+    fn into_survey(self, unfinished: u64) -> Survey {
+        let ordered = self.slowest.into_sorted_vec();
+        let slowest = ordered
+            .into_iter()
+            .map(|Reverse((ns, Reverse(id)))| (ns, id))
+            .collect();
+        Survey {
+            unfinished,
+            slowest,
+            ..self.survey
+        }
+    }
+}
