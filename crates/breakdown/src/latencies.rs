@@ -12,6 +12,8 @@ pub const PERCENTILES: [f64; 6] = [99.9, 99.0, 95.0, 90.0, 75.0, 50.0];
 pub const REQUESTS_BEYOND: f64 = 10.0;
 
 const SIGNIFICANT_DIGITS: u8 = 3;
+/// A longer latency counts as this one in percentiles: a day.
+const LONGEST_NS: u64 = 86_400_000_000_000;
 
 /// Latencies in nanoseconds, each to three significant digits.
 #[derive(Debug, Clone)]
@@ -27,8 +29,8 @@ impl Latencies {
         reason = "an empty distribution is no default value"
     )]
     pub fn new() -> Self {
-        let histogram = Histogram::new(SIGNIFICANT_DIGITS)
-            .expect("3 is a number of significant digits that is allowed");
+        let histogram = Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS)
+            .expect("bounds and digits are constants that are allowed");
         Self {
             histogram,
             sum_ns: 0,
@@ -45,7 +47,7 @@ impl Latencies {
     pub fn merge(&mut self, other: &Self) {
         self.histogram
             .add(&other.histogram)
-            .expect("both histograms resize themselves");
+            .expect("both histograms have the same bounds");
         self.sum_ns += other.sum_ns;
     }
 

@@ -21,3 +21,9 @@ impl Strings for Vec<String> {
         Strings::get(self.as_slice(), id)
     }
 }
+
+impl Strings for bobtail_trace::Strings {
+    fn get(&self, id: StringId) -> Option<&str> {
+        bobtail_trace::Strings::get(self, id)
+    }
+}
