@@ -37,7 +37,18 @@ async function main() {
   const load = [process.execPath, join(here, 'load.mjs')].map(quoted).join(' ');
   const server = [process.execPath, join(here, 'server.cjs')];
   progress('1 of 3: recording the shop under 500 requests/s for half a minute');
-  await verb('record', '--out', out, '--warmup', '2', '--on-port', load, '--', ...server);
+  await verb(
+    'record',
+    '--no-report',
+    '--out',
+    out,
+    '--warmup',
+    '2',
+    '--on-port',
+    load,
+    '--',
+    ...server,
+  );
   progress('2 of 3: the report');
   await verb('report', out);
   progress('3 of 3: the slowest request, segment by segment');

@@ -20,7 +20,18 @@ function record(node) {
   const out = join(mkdtempSync(join(tmpdir(), 'bobtail-etherpad-')), 'recording.bobtail');
   const load = `'${process.execPath}' '${join(here, 'load.mjs')}'`;
   const { command, folder } = etherpad(node);
-  const args = ['record', '--out', out, '--warmup', '3', '--on-port', load, '--', ...command];
+  const args = [
+    'record',
+    '--no-report',
+    '--out',
+    out,
+    '--warmup',
+    '3',
+    '--on-port',
+    load,
+    '--',
+    ...command,
+  ];
   // Its check for updates asks a server on the internet: a proxy that is not there stops that.
   const env = { ...process.env, NODE_ENV: 'production', https_proxy: 'http://127.0.0.1:9' };
   const stdio = ['ignore', 'ignore', 'inherit'];

@@ -1,12 +1,12 @@
 // The load of one planted cause: sends what its `expected.mjs` asks for, and notes when.
 //
-// Run by `bobtail record --on-port` with $PORT set: `node drive.mjs CAUSE`. Open connections are
+// Run by `bobtail record --on-port` with $PORT (or $SOCKET) set: `node drive.mjs CAUSE`. Open connections are
 // kept and warmed before the first request counts. The notes go to `$PLANTED_FILE.client`.
 import { appendFileSync } from 'node:fs';
 import { Connection } from './connection.mjs';
 
 const { default: expected } = await import(`../${process.argv[2]}/expected.mjs`);
-const where = process.env.PORT;
+const where = process.env.PORT ?? process.env.SOCKET;
 const connections = new Map();
 const notes = [];
 let ids = 0;
