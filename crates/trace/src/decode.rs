@@ -5,11 +5,11 @@
 
 use crate::chunk::ChunkStart;
 use crate::error::Damage;
+use crate::fields::{Fields, known, range};
 use crate::layout::tag;
 use crate::record::{
     EventId, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, Ns, Ready, ReadyQuality, Record,
 };
-use crate::varint;
 
 /// State of the stream after a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,12 +55,6 @@ impl StreamState {
         }
         fields.other(tag)
     }
-}
-
-struct Fields<'a> {
-    bytes: &'a [u8],
-    at: &'a mut usize,
-    state: &'a mut StreamState,
 }
 
 impl Fields<'_> {
@@ -302,56 +296,4 @@ impl Fields<'_> {
         let code = self.number("loop kind")?;
         known(LoopKind::from_code(code), "loop kind", code)
     }
-
-    #[inline(always)]
-    fn take(&mut self) -> Result<u64, Damage> {
-        varint::take(self.bytes, self.at)
-    }
-
-    #[inline(always)]
-    fn number(&mut self, field: &'static str) -> Result<u32, Damage> {
-        let value = self.take()?;
-        u32::try_from(value).map_err(|_| range(field, value))
-    }
-
-    #[inline(always)]
-    fn time(&mut self) -> Result<Ns, Damage> {
-        let delta_ns = self.take()?;
-        let at_ns = self
-            .state
-            .last_ns
-            .checked_add(delta_ns)
-            .ok_or(range("dt", delta_ns))?;
-        self.state.last_ns = at_ns;
-        Ok(at_ns)
-    }
-
-    #[inline(always)]
-    fn next_event(&self) -> Result<EventId, Damage> {
-        let event = self.state.event;
-        event.checked_add(1).ok_or(range("event", u64::from(event)))
-    }
-
-    #[inline(always)]
-    fn open(&mut self, event: EventId) {
-        self.state.event = event;
-        self.state.current = event;
-    }
-
-    fn close(&mut self) {
-        self.state.current = 0;
-        self.state.loop_event = 0;
-    }
-}
-
-#[inline(always)]
-fn known<T>(value: Option<T>, field: &'static str, code: u32) -> Result<T, Damage> {
-    value.ok_or(Damage::Code {
-        field,
-        value: u64::from(code),
-    })
-}
-
-fn range(field: &'static str, value: u64) -> Damage {
-    Damage::Range { field, value }
 }

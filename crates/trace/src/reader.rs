@@ -4,16 +4,14 @@
 //! measured by the live block, every chunk is identified again after its bytes were taken, and
 //! what is gone by then is a loss, not an error.
 
-use std::collections::VecDeque;
-
 use crate::chunk::ChunkStart;
 use crate::decode::StreamState;
 use crate::error::{Damage, TraceError};
 use crate::header::Header;
-use crate::layout::chunk::HEADER_BYTES as CHUNK_HEADER_BYTES;
-use crate::layout::{HEADER_BYTES, live, tag};
+use crate::layout::{HEADER_BYTES, tag};
 use crate::live::LiveBlock;
 use crate::load::{Loaded, Place, load};
+use crate::progress::Progress;
 use crate::read_at::ReadAt;
 use crate::record::{EventId, LossKind, Record};
 use crate::slots::{Slots, read};
@@ -32,7 +30,7 @@ pub enum OnDamage {
 
 /// A trace, from its first record to its last.
 ///
-/// After a gap the reader yields the [`Record::Loss`]es and then a [`Record::Resume`] that tells the
+/// After a gap the reader yields each [`Record::Loss`] and then a [`Record::Resume`] that tells the
 /// current event of the stream; [`state`](Self::state) tells the open loop event, too.
 #[derive(Debug)]
 pub struct TraceReader<S> {
@@ -47,35 +45,6 @@ pub struct TraceReader<S> {
     bytes: Vec<u8>,
 }
 
-/// Everything that [`TraceReader::rewind`] sets back.
-#[derive(Debug, Default)]
-struct Progress {
-    state: StreamState,
-    /// Made by the reader, to be yielded before the records in `bytes`.
-    pending: VecDeque<Record>,
-    /// The current event after a gap, until it is yielded.
-    resync: Option<EventId>,
-    /// Next record in `bytes`.
-    at: usize,
-    /// End of the records that may be decoded; equal to `at` while something else goes first.
-    end: usize,
-    /// End of the records in `bytes`.
-    loaded: usize,
-    /// Index of the next chunk in `slots`.
-    next_chunk: usize,
-    /// Number of the last chunk entered, and where in the file it lies.
-    number: u64,
-    offset: u64,
-    /// Chunks of which the rest or all was left out since the last one was entered.
-    broken_inside: u64,
-    broken_whole: u64,
-    /// Slots with a damaged header that were not told yet.
-    broken_slots: u64,
-    /// Chunks recycled while the trace was read, since the last one was entered.
-    recycled: u64,
-    finished: bool,
-}
-
 impl<S: ReadAt> TraceReader<S> {
     /// Reads the header, the live block, the string table and where the chunks are.
     pub fn open(source: S, on_damage: OnDamage) -> Result<Self, TraceError> {
@@ -83,7 +52,7 @@ impl<S: ReadAt> TraceReader<S> {
         let got = read(&source, 0, &mut page)?;
         let header = Header::decode(&page[..got])?;
         let live = LiveBlock::decode(&page);
-        let strings = read_strings(&source, &header, &live, on_damage)?;
+        let strings = Strings::read(&source, &header, &live, on_damage)?;
         let slots = Slots::scan(&source, &header, on_damage)?;
         let mut reader = Self {
             source,
@@ -142,9 +111,7 @@ impl<S: ReadAt> TraceReader<S> {
 
     /// Starts again with the first record, among the chunks found when the trace was opened.
     pub fn rewind(&mut self) {
-        self.progress = Progress::default();
-        self.progress.state.last_ns = self.header.start_ns;
-        self.progress.broken_slots = self.slots.damaged;
+        self.progress = Progress::start(self.header.start_ns, self.slots.damaged);
     }
 
     /// Takes live block and strings anew, for a trace that is still written.
@@ -153,7 +120,7 @@ impl<S: ReadAt> TraceReader<S> {
         let got = read(&self.source, 0, &mut page)?;
         Header::decode(&page[..got])?;
         self.live = LiveBlock::decode(&page);
-        self.strings = read_strings(&self.source, &self.header, &self.live, self.on_damage)?;
+        self.strings = Strings::read(&self.source, &self.header, &self.live, self.on_damage)?;
         Ok(())
     }
 
@@ -227,18 +194,13 @@ impl<S: ReadAt> TraceReader<S> {
     fn tolerate(&mut self, error: TraceError) -> Result<(), TraceError> {
         match self.on_damage {
             OnDamage::Skip => Ok(()),
-            OnDamage::Fail => {
-                let progress = Progress {
-                    finished: true,
-                    ..Progress::default()
-                };
-                self.progress = Progress {
-                    state: self.progress.state,
-                    ..progress
-                };
-                Err(error)
-            }
+            OnDamage::Fail => self.fail(error),
         }
+    }
+
+    fn fail(&mut self, error: TraceError) -> Result<(), TraceError> {
+        self.progress = self.progress.ended();
+        Err(error)
     }
 
     /// Loads the next chunk, or tells what was lost at the end; `false` when all is said.
@@ -248,7 +210,7 @@ impl<S: ReadAt> TraceReader<S> {
         }
         let index = self.progress.next_chunk;
         let Some(&(number, slot)) = self.slots.chunks.get(index) else {
-            self.finish();
+            self.progress.finish(&self.live);
             return Ok(true);
         };
         self.progress.next_chunk += 1;
@@ -258,23 +220,35 @@ impl<S: ReadAt> TraceReader<S> {
             offset: self.header.slot_offset(slot),
             newest,
         };
-        match load(&self.source, &self.header, &place, &mut self.bytes)? {
-            Loaded::Recycled => self.progress.recycled += 1,
-            Loaded::Chunk { start, bytes } => match self.enter(&start, &place, bytes) {
-                Ok(()) if bytes < self.bytes.len() => {
-                    self.progress.broken_inside = 1;
-                    let offset = place.offset + bytes as u64;
-                    self.tolerate(TraceError::Truncated {
-                        offset,
-                        inside: "a chunk",
-                    })?;
-                }
-                Ok(()) => {}
-                Err(damage) => self.leave_out(&place, damage)?,
-            },
-            Loaded::Damaged(damage) => self.leave_out(&place, damage)?,
+        match load(&self.source, &self.header, &place, &mut self.bytes) {
+            Ok(Loaded::Recycled) => self.progress.recycled += 1,
+            Ok(Loaded::Chunk { start, bytes }) => self.enter(&place, &start, bytes)?,
+            Ok(Loaded::Damaged(damage)) => self.leave_out(&place, damage)?,
+            Err(error) => self.fail(error)?,
         }
         Ok(true)
+    }
+
+    /// Makes the chunk in memory the one to decode; `bytes` of it were in the file.
+    fn enter(&mut self, place: &Place, start: &ChunkStart, bytes: usize) -> Result<(), TraceError> {
+        let strict = self.on_damage == OnDamage::Fail;
+        let state = match StreamState::at_chunk(start, self.header.start_ns) {
+            Ok(state) => state,
+            Err(damage) => return self.leave_out(place, damage),
+        };
+        if let (true, Err(damage)) = (strict, self.progress.check(&state, start)) {
+            return self.leave_out(place, damage);
+        }
+        self.progress.enter(place, state, bytes);
+        if bytes == self.bytes.len() {
+            return Ok(());
+        }
+        self.progress.broken_inside = 1;
+        let offset = place.offset + bytes as u64;
+        self.tolerate(TraceError::Truncated {
+            offset,
+            inside: "a chunk",
+        })
     }
 
     /// Gives up a chunk before its first record.
@@ -291,92 +265,6 @@ impl<S: ReadAt> TraceReader<S> {
             damage,
         })
     }
-
-    /// Makes the chunk in memory the one to decode, and tells what is missing before it.
-    fn enter(&mut self, start: &ChunkStart, place: &Place, loaded: usize) -> Result<(), Damage> {
-        let state = StreamState::at_chunk(start, self.header.start_ns)?;
-        let progress = &mut self.progress;
-        if self.on_damage == OnDamage::Fail {
-            if state.event < progress.state.event {
-                let value = u64::from(state.event);
-                return Err(Damage::Range {
-                    field: "first_event",
-                    value,
-                });
-            }
-            if state.last_ns < progress.state.last_ns {
-                return Err(Damage::Range {
-                    field: "base_ns",
-                    value: start.base_ns,
-                });
-            }
-        }
-        let missing = place.number - progress.number - 1;
-        let whole = missing.min(progress.broken_whole + progress.broken_slots);
-        progress.broken_slots -= whole.saturating_sub(progress.broken_whole);
-        let events = state.event.saturating_sub(progress.state.event);
-        let gap = progress.lose(whole + progress.broken_inside, missing - whole, events);
-        if gap || progress.resync.is_some() || state.current != progress.state.current {
-            progress.resync = Some(state.current);
-        }
-        progress.state = state;
-        progress.number = place.number;
-        progress.offset = place.offset;
-        progress.at = CHUNK_HEADER_BYTES;
-        progress.end = CHUNK_HEADER_BYTES;
-        progress.loaded = loaded;
-        progress.broken_inside = 0;
-        progress.broken_whole = 0;
-        progress.recycled = 0;
-        Ok(())
-    }
-
-    /// Tells what is missing after the last chunk. A writer that was killed may have given out one
-    /// number more than it stored a record for.
-    fn finish(&mut self) {
-        let progress = &mut self.progress;
-        progress.finished = true;
-        let damaged = progress.broken_inside + progress.broken_whole + progress.broken_slots;
-        let events = self.live.event().saturating_sub(progress.state.event);
-        let told = progress.lose(damaged, progress.recycled, events);
-        let expected = if self.live.is_closed() { 0 } else { 1 };
-        if !told && events > expected {
-            let starved = self
-                .live
-                .losses()
-                .any(|(kind, _)| kind == LossKind::NoChunk);
-            let (kind, count) = match starved {
-                true => (LossKind::NoChunk, u64::from(events)),
-                false => (LossKind::Damaged, 1),
-            };
-            progress.pending.push_back(Record::Loss {
-                kind,
-                count,
-                events,
-            });
-        }
-    }
-}
-
-impl Progress {
-    /// Whether anything is missing. `events` is told with the first loss.
-    fn lose(&mut self, damaged: u64, overwritten: u64, events: u32) -> bool {
-        let mut events = events;
-        for (kind, count) in [
-            (LossKind::Damaged, damaged),
-            (LossKind::Overwritten, overwritten),
-        ] {
-            if count > 0 {
-                self.pending.push_back(Record::Loss {
-                    kind,
-                    count,
-                    events,
-                });
-                events = 0;
-            }
-        }
-        damaged > 0 || overwritten > 0
-    }
 }
 
 impl<S: ReadAt> Iterator for TraceReader<S> {
@@ -385,36 +273,4 @@ impl<S: ReadAt> Iterator for TraceReader<S> {
     fn next(&mut self) -> Option<Self::Item> {
         self.next_record().transpose()
     }
-}
-
-fn read_strings<S: ReadAt>(
-    source: &S,
-    header: &Header,
-    live: &LiveBlock,
-    on_damage: OnDamage,
-) -> Result<Strings, TraceError> {
-    let lenient = on_damage == OnDamage::Skip;
-    let mut used_bytes = live.strings_used();
-    if used_bytes > header.strings_bytes {
-        if !lenient {
-            return Err(TraceError::Strings {
-                damage: Damage::Range {
-                    field: "strings_used",
-                    value: u64::from(used_bytes),
-                },
-                offset: live::byte_offset(live::STRINGS_USED) as u64,
-            });
-        }
-        used_bytes = header.strings_bytes;
-    }
-    let mut table = vec![0; used_bytes as usize];
-    let got = read(source, HEADER_BYTES as u64, &mut table)?;
-    if got < table.len() && !lenient {
-        let offset = (HEADER_BYTES + got) as u64;
-        return Err(TraceError::Truncated {
-            offset,
-            inside: "the string table",
-        });
-    }
-    Strings::decode(&table[..got], lenient)
 }

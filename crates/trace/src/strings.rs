@@ -4,8 +4,13 @@
 //! hundred thousand routes and locations.
 
 use crate::error::{Damage, TraceError};
-use crate::layout::HEADER_BYTES;
+use crate::header::Header;
+use crate::layout::{HEADER_BYTES, live};
+use crate::live::LiveBlock;
+use crate::read_at::ReadAt;
+use crate::reader::OnDamage;
 use crate::record::StringId;
+use crate::slots::read;
 use crate::varint;
 
 /// The strings of a trace; ids start with 1.
@@ -45,9 +50,42 @@ impl Strings {
         self.ends.len() as StringId
     }
 
+    /// Takes the table of a trace into memory.
+    pub(crate) fn read<S: ReadAt>(
+        source: &S,
+        header: &Header,
+        live: &LiveBlock,
+        on_damage: OnDamage,
+    ) -> Result<Self, TraceError> {
+        let lenient = on_damage == OnDamage::Skip;
+        let mut used_bytes = live.strings_used();
+        if used_bytes > header.strings_bytes {
+            if !lenient {
+                return Err(TraceError::Strings {
+                    damage: Damage::Range {
+                        field: "strings_used",
+                        value: u64::from(used_bytes),
+                    },
+                    offset: live::byte_offset(live::STRINGS_USED) as u64,
+                });
+            }
+            used_bytes = header.strings_bytes;
+        }
+        let mut table = vec![0; used_bytes as usize];
+        let got = read(source, HEADER_BYTES as u64, &mut table)?;
+        if got < table.len() && !lenient {
+            let offset = (HEADER_BYTES + got) as u64;
+            return Err(TraceError::Truncated {
+                offset,
+                inside: "the string table",
+            });
+        }
+        Self::decode(&table[..got], lenient)
+    }
+
     /// Reads the used bytes of the table. A lenient reader keeps what precedes the damage and
     /// replaces what is not UTF-8.
-    pub(crate) fn decode(table: &[u8], lenient: bool) -> Result<Self, TraceError> {
+    fn decode(table: &[u8], lenient: bool) -> Result<Self, TraceError> {
         let mut strings = Self::default();
         let mut at = 0;
         while at < table.len() {

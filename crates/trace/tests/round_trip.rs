@@ -1,11 +1,14 @@
 //! Whatever a writer lays out, a reader gives back; whatever is cut off or flipped, it survives.
 
+#[path = "support/plan.rs"]
+mod plan;
 mod support;
 
 use bobtail_trace::record::{LossKind, Record};
 use bobtail_trace::{OnDamage, TraceError, TraceReader, TraceWriter};
+use plan::{Step, records};
 use proptest::prelude::*;
-use support::{Step, header, records};
+use support::header;
 
 fn steps(count: usize) -> impl Strategy<Value = Vec<Step>> {
     let wide = prop_oneof![0..200u64, 0..1u64 << 40];

@@ -1,26 +1,11 @@
-//! Sequences of records that obey the format, drawn from a plan of small numbers.
-//!
-//! Records depend on each other (event numbers, time order), so tests draw steps and this turns
-//! them into a valid sequence; a shrunken plan is still valid.
+//! The header that tests write under.
 
-use bobtail_trace::record::{
-    HandleKind, LoopKind, LossKind, MarkKind, MicroKind, Ns, Ready, ReadyQuality, Record,
-};
+use bobtail_trace::record::Ns;
 use bobtail_trace::{Detail, Header};
-
-/// One record to be: which kind, the time since the last one, and numbers for its fields.
-#[derive(Debug, Clone, Copy)]
-pub struct Step {
-    pub kind: u8,
-    pub dt: u64,
-    pub a: u32,
-    pub b: u32,
-    pub wide: u64,
-    pub flag: bool,
-}
 
 pub const START_NS: Ns = 5_000_000_000_000;
 
+/// A header with room for a few strings.
 pub fn header(chunk_bytes: u32, ring_slots: u32, max_slots: u32) -> Header {
     Header {
         version: 1,
@@ -36,138 +21,4 @@ pub fn header(chunk_bytes: u32, ring_slots: u32, max_slots: u32) -> Header {
         node: "v24.21.0".to_owned(),
         arch: "x64".to_owned(),
     }
-}
-
-/// The records of a plan, as a reader must give them back.
-pub fn records(plan: &[Step]) -> Vec<Record> {
-    let mut now = START_NS;
-    let mut event = 0;
-    plan.iter()
-        .map(|step| record(step, &mut now, &mut event))
-        .collect()
-}
-
-fn record(step: &Step, now: &mut Ns, event: &mut u32) -> Record {
-    let Step {
-        a, b, wide, flag, ..
-    } = *step;
-    let mut time = || {
-        *now += step.dt;
-        *now
-    };
-    match step.kind % 15 {
-        0 => {
-            let begin_ns = time();
-            let kind = pick(LoopKind::ALL, a);
-            let ready = flag.then(|| Ready {
-                at_ns: begin_ns - wide % (begin_ns - START_NS + 1),
-                quality: pick(ReadyQuality::ALL, b),
-            });
-            let run_ns = if flag && kind == LoopKind::Pool {
-                wide
-            } else {
-                0
-            };
-            *event += 1;
-            Record::LoopBegin {
-                event: *event,
-                kind,
-                begin_ns,
-                ready,
-                handle: b,
-                op: a,
-                run_ns,
-            }
-        }
-        1 => Record::LoopEnd { end_ns: time() },
-        2 => {
-            let registrar = a % (*event + 1);
-            *event += 1;
-            let kind = pick(MicroKind::ALL, b);
-            Record::Micro {
-                event: *event,
-                kind,
-                registrar,
-                begin_ns: flag.then(time),
-            }
-        }
-        3 => Record::Resume {
-            event: a % (*event + 1),
-            at_ns: flag.then(time),
-        },
-        4 => {
-            let enter_ns = time();
-            Record::Poll {
-                enter_ns,
-                leave_ns: enter_ns + wide,
-                ready_count: a,
-            }
-        }
-        5 => {
-            let at_ns = time();
-            let due_ns = flag.then_some(at_ns + wide);
-            Record::Register {
-                op: a,
-                kind: pick(LoopKind::ALL, b),
-                at_ns,
-                resource: b,
-                due_ns,
-            }
-        }
-        6 => Record::Write {
-            handle: a,
-            at_ns: time(),
-            bytes: wide,
-        },
-        7 => {
-            let kind = pick(HandleKind::ALL, b);
-            Record::HandleOpen {
-                handle: a,
-                kind,
-                at_ns: time(),
-                name: b,
-            }
-        }
-        8 => Record::HandleClose {
-            handle: a,
-            at_ns: time(),
-        },
-        9 => Record::Source {
-            request: a,
-            at_ns: time(),
-            name: b,
-        },
-        10 => Record::Sink {
-            request: a,
-            at_ns: time(),
-            route: b,
-            status: a,
-        },
-        11 => {
-            let end_ns = time();
-            Record::Gc {
-                kind: a,
-                begin_ns: end_ns - wide % START_NS,
-                end_ns,
-            }
-        }
-        12 => Record::Location {
-            at_ns: time(),
-            name: a,
-        },
-        13 => Record::Mark {
-            kind: pick(MarkKind::ALL, a),
-            at_ns: time(),
-            text: b,
-        },
-        _ => Record::Loss {
-            kind: pick(LossKind::ALL, a),
-            count: wide,
-            events: b,
-        },
-    }
-}
-
-fn pick<T: Copy>(all: &[T], index: u32) -> T {
-    all[index as usize % all.len()]
 }

@@ -1,0 +1,142 @@
+//! Reading while a writer goes on, and reading what it leaves when it is killed.
+
+mod support;
+
+use std::cell::RefCell;
+
+use bobtail_trace::record::{LoopKind, LossKind, Record};
+use bobtail_trace::{OnDamage, ReadAt, ReadError, TraceError, TraceReader, TraceWriter};
+use support::{START_NS, header};
+
+/// A file that a writer still appends to.
+struct Growing(RefCell<TraceWriter>);
+
+impl ReadAt for Growing {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, ReadError> {
+        self.0.borrow().bytes().read_at(offset, buf)
+    }
+}
+
+impl Growing {
+    fn write(&self, events: std::ops::RangeInclusive<u32>) {
+        for event in events {
+            self.0.borrow_mut().push(&loop_begin(event)).unwrap();
+        }
+    }
+}
+
+fn loop_begin(event: u32) -> Record {
+    let begin_ns = START_NS + 10 * u64::from(event);
+    let kind = LoopKind::Async;
+    Record::LoopBegin {
+        event,
+        kind,
+        begin_ns,
+        ready: None,
+        handle: 0,
+        op: 0,
+        run_ns: 0,
+    }
+}
+
+fn growing(max_slots: u32) -> Growing {
+    Growing(RefCell::new(
+        TraceWriter::new(header(128, 2, max_slots)).unwrap(),
+    ))
+}
+
+#[test]
+fn every_moment_of_a_writer_is_a_trace() {
+    let file = growing(1000);
+    for event in 1..=100 {
+        file.write(event..=event);
+        let reader = TraceReader::open(&file, OnDamage::Fail).unwrap();
+        let found: Result<Vec<_>, _> = reader.collect();
+        assert_eq!(
+            found.unwrap(),
+            (1..=event).map(loop_begin).collect::<Vec<_>>()
+        );
+    }
+}
+
+#[test]
+fn what_is_written_after_opening_does_not_disturb() {
+    let file = growing(1000);
+    file.write(1..=50);
+    let mut reader = TraceReader::open(&file, OnDamage::Fail).unwrap();
+    assert_eq!(reader.next_record(), Ok(Some(loop_begin(1))));
+    file.write(51..=90);
+    file.0.borrow_mut().intern("late");
+    let found: Vec<_> = reader.by_ref().map(Result::unwrap).collect();
+    assert_eq!(
+        found,
+        (2..).map(loop_begin).take(found.len()).collect::<Vec<_>>()
+    );
+    assert!(found.len() >= 49);
+    assert_eq!(reader.strings().get(2), None);
+    reader.refresh().unwrap();
+    assert_eq!(reader.strings().get(2), Some("late"));
+    assert_eq!(reader.live().event(), 90);
+}
+
+#[test]
+fn chunks_recycled_while_reading_are_a_loss() {
+    let file = growing(4);
+    file.write(1..=4);
+    let mut reader = TraceReader::open(&file, OnDamage::Fail).unwrap();
+    assert_eq!(reader.chunks(), 4);
+    assert_eq!(reader.next_record(), Ok(Some(loop_begin(1))));
+    file.write(5..=80);
+    let found: Vec<_> = reader.map(Result::unwrap).collect();
+    assert_eq!(
+        found,
+        [Record::Loss {
+            kind: LossKind::Overwritten,
+            count: 3,
+            events: 3
+        }]
+    );
+}
+
+#[test]
+fn a_place_that_cannot_be_read_is_an_error_once() {
+    struct Failing(Vec<u8>);
+    impl ReadAt for Failing {
+        fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, ReadError> {
+            if buf.len() > 64 && offset > 4096 {
+                return Err(ReadError {
+                    message: "input/output error".to_owned(),
+                });
+            }
+            self.0.read_at(offset, buf)
+        }
+    }
+    let file = growing(4);
+    file.write(1..=40);
+    let bytes = file.0.borrow().bytes().to_vec();
+    for on_damage in [OnDamage::Fail, OnDamage::Skip] {
+        let mut reader = TraceReader::open(Failing(bytes.clone()), on_damage).unwrap();
+        let error = reader.next_record().unwrap_err();
+        assert!(matches!(error, TraceError::Read { .. }), "{error}");
+        assert_eq!(error.code(), "BOBTAIL_TRACE_READ");
+        assert_eq!(reader.next_record(), Ok(None));
+    }
+}
+
+#[test]
+fn the_state_of_the_stream_follows_the_records() {
+    let mut writer = TraceWriter::new(header(128, 2, 8)).unwrap();
+    writer.push(&loop_begin(1)).unwrap();
+    writer.roll();
+    writer
+        .push(&Record::LoopEnd {
+            end_ns: START_NS + 20,
+        })
+        .unwrap();
+    let mut reader = TraceReader::open(writer.bytes(), OnDamage::Fail).unwrap();
+    reader.next_record().unwrap();
+    assert_eq!((reader.current_event(), reader.state().loop_event), (1, 1));
+    reader.next_record().unwrap();
+    assert_eq!((reader.current_event(), reader.state().loop_event), (0, 0));
+    assert_eq!(reader.state().last_ns, START_NS + 20);
+}
