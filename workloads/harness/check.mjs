@@ -52,12 +52,20 @@ function sum(segments, keep) {
   return segments.filter(keep).reduce((total, { durationNs }) => total + durationNs, 0);
 }
 
+/** The queue between a hop's ready time and the callback that went on, whoever owns it. */
+function queueAfterNs(segments, hop) {
+  let next = segments.indexOf(hop.segments.at(-1)) + 1;
+  let queueNs = 0;
+  for (; segments[next]?.kind === 'queue'; next += 1) queueNs += segments[next].durationNs;
+  return queueNs;
+}
+
 /** The times of an io hop: its wait, from the registration to the callback, and its ready time. */
 function checkIo(name, hop, expectation, { marks, explained }, failures) {
   const { from, ready, begin, part, partNs, shared } = expectation;
   if (shared !== undefined && hop.shared !== shared) failures.push(`${name}: shared=${hop.shared}`);
   const at = (mark) => moment(marks, mark);
-  const queueNs = sum(explained.segments, (s) => s.kind === 'queue' && s.event === hop.event);
+  const queueNs = queueAfterNs(explained.segments, hop);
   if (begin) {
     const waitNs = [at(begin)[0] - at(from)[1], at(begin)[1] - at(from)[0]];
     within(`${name}, wait to callback`, hop.durationNs + queueNs, waitNs, failures);
