@@ -39,8 +39,12 @@ export function writeListening(folder: string, address: Address): void {
   });
 }
 
-/** One line on stderr. The only thing the agent ever prints. */
+let warned = false;
+
+/** One line on stderr, the first time only: what follows has the same cause. */
 export function warn(text: string): void {
+  if (warned) return;
+  warned = true;
   try {
     writeSync(STDERR, `bobtail: ${text}\n`);
   } catch (error) {

@@ -22,4 +22,12 @@ for (const node of nodes) {
       );
     });
   }
+
+  test(`a recording that can not start is told in one line (${node})`, async () => {
+    const bare = await run(node, 'behaviour.cjs', { record: false });
+    const failed = await run(node, 'behaviour.cjs', { folder: '/nonexistent/recording' });
+    assert.match(failed.stderr, /^bobtail: not recording this process: [^\n]+\n$/);
+    assert.deepEqual(JSON.parse(failed.stdout), JSON.parse(bare.stdout));
+    assert.equal(failed.code, 0);
+  });
 }

@@ -48,8 +48,7 @@ export async function serve(node, app, drive, options = {}) {
   }
 }
 
-function start(node, app, { record = true, env = {}, flags = [] } = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'bobtail-agent-'));
+function start(node, app, { record = true, env = {}, flags = [], folder = fresh() } = {}) {
   const own = { ...process.env, ...env };
   delete own.NODE_TEST_CONTEXT;
   if (record) {
@@ -72,6 +71,8 @@ function start(node, app, { record = true, env = {}, flags = [] } = {}) {
   });
   return { child, folder, ended };
 }
+
+const fresh = () => mkdtempSync(join(tmpdir(), 'bobtail-agent-'));
 
 async function listening({ child, folder }) {
   while (child.exitCode === null && child.signalCode === null) {
