@@ -5,8 +5,8 @@ export default {
     'GET /convert': {
       path: [
         {
-          io: /child|signal/,
-          resource: /sleep|child/,
+          io: 'child',
+          resource: /^child sleep$/,
           from: ['spawn', 'spawned'],
           begin: 'exited',
         },

@@ -1,5 +1,5 @@
 // What is asked of this server, and what a recording of it must say.
-const path = [{ io: 'pool', resource: /dns|localhost/, from: 'ask', begin: 'found' }];
+const path = [{ io: 'pool', resource: /^dns\.lookup localhost$/, from: 'ask', begin: 'found' }];
 
 export default {
   drive: [

@@ -7,7 +7,7 @@ export default {
     'GET /all': {
       path: [
         { io: 'timer', resource: /timer/, from: 'wait', begin: 'slept' },
-        { io: 'pool', resource: 'file', from: 'read', ready: 'written', begin: 'done' },
+        { io: 'pool', resource: 'reading', from: 'read', ready: 'written', begin: 'done' },
       ],
     },
   },

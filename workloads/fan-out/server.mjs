@@ -32,7 +32,7 @@ async function slowRead(planted) {
 }
 
 async function fanOut(planted, response) {
-  planted.resource('file', 'slow.dat');
+  planted.resource('reading', 'fs.read');
   planted.note('wait');
   await Promise.all([sleep(35), slowRead(planted), ask(20)]);
   await null;

@@ -70,11 +70,14 @@ function isOnPath(command) {
 async function start(name, command, args, { port, folder, signal, ...options }) {
   const child = spawn(command, args, { stdio: 'ignore', ...options });
   const ended = new Promise((done) => child.once('exit', done).once('error', done));
-  const kill = () => child.kill(signal);
-  process.once('exit', kill);
+  const abandon = () => {
+    child.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.once('exit', abandon);
   const stop = async () => {
-    process.off('exit', kill);
-    kill();
+    process.off('exit', abandon);
+    child.kill(signal);
     await ended;
     rmSync(folder, { recursive: true, force: true });
   };
@@ -179,11 +182,18 @@ async function startPostgres() {
 
 const STARTERS = { redis: startRedis, postgres: startPostgres };
 
+/** A harness that is told to end still runs its exit handlers. */
+function exitOnSignals() {
+  process.once('SIGTERM', () => process.exit(143));
+  process.once('SIGINT', () => process.exit(130));
+}
+
 /**
  * Starts the named services.
  * @returns `{environment, missing: {name: reason}, stop()}`
  */
 export async function startServices(names) {
+  exitOnSignals();
   const environment = {};
   const missing = {};
   const stops = [];

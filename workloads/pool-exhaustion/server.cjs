@@ -31,7 +31,7 @@ function takeAll(planted, response) {
 }
 
 function short(planted, response) {
-  planted.resource('file', 'server.cjs');
+  planted.resource('file', `fs.stat ${__filename}`);
   planted.note('stat');
   fs.stat(__filename, (error) => {
     if (error) throw error;

@@ -12,7 +12,7 @@ for (const name of ['file1', 'file2', 'file4', 'file5'])
   fs.writeFileSync(path.join(slow.folder, name), 'quick');
 
 function readAll(planted, response) {
-  planted.resource('folder', slow.folder);
+  planted.resource('folder', `fs.readdir ${slow.folder}`);
   planted.resource('slow', 'file3');
   planted.note('readdir');
   fs.readdir(slow.folder, function dir(error, files) {

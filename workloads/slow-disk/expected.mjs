@@ -5,8 +5,8 @@ export default {
   routes: {
     'GET /slow': {
       path: [
-        { io: 'pool', resource: 'file', from: 'open', begin: 'opened' },
-        { io: 'pool', resource: 'file', from: 'read', ready: 'written', begin: 'done' },
+        { io: 'pool', resource: 'opening', from: 'open', begin: 'opened' },
+        { io: 'pool', resource: 'reading', from: 'read', ready: 'written', begin: 'done' },
       ],
     },
   },

@@ -9,7 +9,8 @@ const truth = require('../plant/truth.cjs');
 const files = new SlowFiles(['invoice.dat']);
 
 function slow(planted, response) {
-  planted.resource('file', 'invoice.dat');
+  planted.resource('opening', `fs.open ${files.path('invoice.dat')}`);
+  planted.resource('reading', `fs.read ${files.path('invoice.dat')}`);
   planted.note('open');
   fs.open(files.path('invoice.dat'), 'r+', (openError, fd) => {
     if (openError) throw openError;

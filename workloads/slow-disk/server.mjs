@@ -8,7 +8,8 @@ import truth from '../plant/truth.cjs';
 const files = new SlowFiles(['invoice.dat']);
 
 async function slow(planted, response) {
-  planted.resource('file', 'invoice.dat');
+  planted.resource('opening', `fs.open ${files.path('invoice.dat')}`);
+  planted.resource('reading', `fs.read ${files.path('invoice.dat')}`);
   planted.note('open');
   const handle = await open(files.path('invoice.dat'), constants.O_RDWR);
   planted.note('opened');
