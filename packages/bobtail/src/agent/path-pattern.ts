@@ -9,9 +9,9 @@ const IDENTIFIER = /^(?:\d+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}|(?=[a-f]*\d)[0
 const TOKEN_MIN = 21;
 const LENGTH_MAX = 120;
 
-/** `url` without its query. */
+/** `url` without its query; bounded in length. */
 export function pathOf(url: string): string {
-  const end = url.search(/[?#]/);
+  const end = url.indexOf('?');
   const path = end < 0 ? url : url.slice(0, end);
   return path.length > LENGTH_MAX ? `${path.slice(0, LENGTH_MAX)}…` : path;
 }

@@ -13,6 +13,8 @@ const NAMES_MAX = 1000;
 const OTHER = '(other)';
 const paths = new Map<string, number>();
 const routes = new Map<string, number>();
+/** Routes by name of arrival, where no framework tells one: finding the pattern is not cheap. */
+const patterns = new Map<string, number>();
 
 /** What Express leaves on the request. */
 interface ExpressRequest extends IncomingMessage {
@@ -23,13 +25,22 @@ interface ExpressRequest extends IncomingMessage {
 
 /** Id of the name of a request that arrives. Beyond the first 1000 paths: of its pattern. */
 export function sourceName(method: string, url: string): number {
-  const name = `${method} ${pathOf(url)}`;
-  return bounded(paths, name) ?? routeId(`${method} ${patternOf(pathOf(url))}`);
+  return bounded(paths, `${method} ${pathOf(url)}`) ?? patternId(method, url);
 }
 
 /** Id of the route of a request whose response ends; `known` is what a framework told. */
 export function routeName(method: string, url: string, known: string | undefined): number {
-  return routeId(`${method} ${known ?? patternOf(pathOf(url))}`);
+  return known === undefined ? patternId(method, url) : routeId(`${method} ${known}`);
+}
+
+function patternId(method: string, url: string): number {
+  const path = pathOf(url);
+  const name = `${method} ${path}`;
+  const cached = patterns.get(name);
+  if (cached !== undefined) return cached;
+  const id = routeId(`${method} ${patternOf(path)}`);
+  if (patterns.size < NAMES_MAX) patterns.set(name, id);
+  return id;
 }
 
 /** The route that Express matched, if it did. */
