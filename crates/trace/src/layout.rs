@@ -88,7 +88,7 @@ pub mod chunk {
 pub mod bound {
     /// Header, one record and its margin.
     pub const MIN_CHUNK_BYTES: u32 = 128;
-    pub const MAX_CHUNK_BYTES: u32 = 16 << 20;
+    pub const MAX_CHUNK_BYTES: u32 = 64 << 20;
     pub const MAX_STRINGS_BYTES: u32 = 64 << 20;
     pub const MAX_SLOTS: u32 = 1 << 22;
     /// Largest time relative to the start that an f64 holds exactly (104 days).

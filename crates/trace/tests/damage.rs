@@ -179,10 +179,12 @@ fn a_damaged_string_table_is_an_error_or_shorter() {
 #[test]
 fn a_damaged_record_names_its_offset_and_value() {
     let range = |field, value| Damage::Range { field, value };
-    let cases: [(&[u8], Damage); 12] = [
+    let cases: [(&[u8], Damage); 14] = [
         (&[0], Damage::Tag(0)),
         (&[16], Damage::Tag(16)),
         (&[0x42, 0], Damage::Tag(0x42)),
+        (&[0x84, 0], Damage::Tag(0x84)),
+        (&[0x86, 0, 1, 1, 0], Damage::Tag(0x86)),
         (
             &[2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2],
             Damage::Varint,

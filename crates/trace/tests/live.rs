@@ -99,6 +99,56 @@ fn chunks_recycled_while_reading_are_a_loss() {
 }
 
 #[test]
+fn a_chunk_recycled_before_it_was_reached_is_told_once() {
+    let file = growing(4);
+    file.write(1..=4);
+    let reader = TraceReader::open(&file, OnDamage::Fail).unwrap();
+    file.write(5..=5);
+    let found: Vec<_> = reader.map(Result::unwrap).collect();
+    let lost = Record::Loss {
+        kind: LossKind::Overwritten,
+        count: 1,
+        events: 1,
+    };
+    let resumed = Record::Resume {
+        event: 1,
+        at_ns: None,
+    };
+    assert_eq!(
+        found,
+        [lost, resumed, loop_begin(2), loop_begin(3), loop_begin(4)]
+    );
+}
+
+#[test]
+fn a_chunk_recycled_while_its_bytes_are_read_is_not_mixed_with_the_next() {
+    /// Recycles every slot after the first bytes of records were read.
+    struct Racing(Growing);
+    impl ReadAt for Racing {
+        fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<usize, ReadError> {
+            let got = self.0.read_at(offset, buf)?;
+            let slots = self.0.0.borrow().bytes().len() as u64 - 4 * 128;
+            if offset >= slots && buf.len() > 64 && self.0.0.borrow().bytes()[1032] == 4 {
+                self.0.write(5..=8);
+            }
+            Ok(got)
+        }
+    }
+    let file = growing(4);
+    file.write(1..=4);
+    let reader = TraceReader::open(Racing(file), OnDamage::Fail).unwrap();
+    let found: Vec<_> = reader.map(Result::unwrap).collect();
+    assert_eq!(
+        found,
+        [Record::Loss {
+            kind: LossKind::Overwritten,
+            count: 4,
+            events: 4
+        }]
+    );
+}
+
+#[test]
 fn a_place_that_cannot_be_read_is_an_error_once() {
     struct Failing(Vec<u8>);
     impl ReadAt for Failing {
