@@ -33,9 +33,7 @@ pub enum Record {
         run_ns: u64,
     },
     /// The open loop event, with all its micro events, returned.
-    LoopEnd {
-        end_ns: Ns,
-    },
+    LoopEnd { end_ns: Ns },
     /// A micro event begins inside the open loop event. Opens the next event number.
     Micro {
         event: EventId,
@@ -46,10 +44,7 @@ pub enum Record {
         begin_ns: Option<Ns>,
     },
     /// `event` goes on after something nested in it returned.
-    Resume {
-        event: EventId,
-        at_ns: Option<Ns>,
-    },
+    Resume { event: EventId, at_ns: Option<Ns> },
     /// The loop waited in the kernel from `enter_ns` to `leave_ns`; ends the open event.
     Poll {
         enter_ns: Ns,
@@ -77,10 +72,8 @@ pub enum Record {
         at_ns: Ns,
         name: StringId,
     },
-    HandleClose {
-        handle: HandleId,
-        at_ns: Ns,
-    },
+    /// A descriptor was closed.
+    HandleClose { handle: HandleId, at_ns: Ns },
     /// The current event received a request.
     Source {
         request: RequestId,
@@ -94,21 +87,18 @@ pub enum Record {
         route: StringId,
         status: u32,
     },
-    Gc {
-        kind: u32,
-        begin_ns: Ns,
-        end_ns: Ns,
-    },
+    /// A garbage collection; `kind` is V8's `GCType`.
+    Gc { kind: u32, begin_ns: Ns, end_ns: Ns },
     /// What the current event was executing at that time.
-    Location {
-        at_ns: Ns,
-        name: StringId,
-    },
+    Location { at_ns: Ns, name: StringId },
+    /// A moment of the run.
     Mark {
         kind: MarkKind,
         at_ns: Ns,
         text: StringId,
     },
+    /// `count` records (chunks for the kinds that readers make) and `events` event numbers are
+    /// missing here. Readers go on with a `Resume` where the state of the stream jumped.
     Loss {
         kind: LossKind,
         count: u64,
