@@ -1,1 +1,36 @@
-//! Placeholder.
+//! The native probe inside the observed process: sees loop events at libc and libuv level and
+//! writes them into a trace file (`spec/trace-format.md`).
+//!
+//! Raw Node-API instead of a binding library, because one `.node` file must run on every supported
+//! Node and the code around a wrapped system call must not allocate, lock or unwind.
+//!
+//! Flow: `hooks` (wrapped libc calls) and `trampoline` (swapped libuv callbacks) see what happens,
+//! `loop_state` turns it into records, `writer` puts them into the `ring`, `mapper` keeps chunks
+//! of the file mapped ahead. `exports` is the JavaScript face.
+
+mod clock;
+mod completion;
+mod exports;
+mod fd_table;
+mod fork;
+mod gc;
+mod got;
+mod handles;
+mod hooks;
+mod libuv;
+mod location;
+mod loop_state;
+mod mapper;
+mod napi;
+mod pool;
+mod pool_name;
+mod registry;
+mod ring;
+mod start;
+mod strings;
+mod symbols;
+mod timers;
+mod trace_file;
+mod trampoline;
+mod watchdog;
+mod writer;

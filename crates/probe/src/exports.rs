@@ -1,0 +1,203 @@
+//! What JavaScript calls: `start`, `roll`, `intern`, `begin`, `pause`, `resume`, `stop`, `inspect`.
+
+use std::ffi::{CStr, c_void};
+use std::sync::atomic::Ordering::Relaxed;
+
+use bobtail_trace::layout::{bound, live};
+use bobtail_trace::record::{LoopKind, LossKind, MarkKind};
+
+use crate::clock::monotonic_ns;
+use crate::loop_state::state;
+use crate::napi::{Callback, CallbackInfo, Env, Scope, Value};
+use crate::start::{self, Started};
+use crate::strings::{BYTES_MAX, Origin};
+use crate::trace_file::Description;
+
+const STRINGS_BYTES: u32 = 1 << 20;
+const CHUNK_BYTES: u32 = 1 << 20;
+const RING_SLOTS: u32 = 4;
+const MAX_BYTES: f64 = 1e9;
+
+const FUNCTIONS: [(&CStr, Callback); 8] = [
+    (c"start", start_recording),
+    (c"roll", roll),
+    (c"intern", intern),
+    (c"begin", begin),
+    (c"pause", pause),
+    (c"resume", resume),
+    (c"stop", stop),
+    (c"inspect", inspect),
+];
+
+/// Called by Node when the addon is loaded.
+///
+/// # Safety
+/// By Node, with a live environment.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn napi_register_module_v1(env: Env, exports: Value) -> Value {
+    // SAFETY: by the caller.
+    if let Some(scope) = unsafe { Scope::new(env) } {
+        for (name, callback) in FUNCTIONS {
+            scope.set(exports, name, scope.function(name, callback));
+        }
+    }
+    exports
+}
+
+/// The version of Node-API the addon is made for.
+#[unsafe(no_mangle)]
+pub extern "C" fn node_api_module_get_api_version_v1() -> i32 {
+    8
+}
+
+/// Defines a function of JavaScript's: the scope, the arguments, the value.
+macro_rules! export {
+    ($name:ident, |$scope:ident, $arguments:ident: $count:literal| $body:expr) => {
+        unsafe extern "C" fn $name(env: Env, info: CallbackInfo) -> Value {
+            // SAFETY: Node calls with a live environment.
+            let Some($scope) = (unsafe { Scope::new(env) }) else {
+                return std::ptr::null_mut();
+            };
+            let $arguments = $scope.arguments::<$count>(info);
+            $body
+        }
+    };
+}
+
+export!(start_recording, |scope, arguments: 1| start_with(scope, arguments[0]));
+export!(roll, |scope, _arguments: 0| {
+    let rolled = state().is_some_and(|state| {
+        let writer = &mut state.writer;
+        writer.live.get(live::POSITION) <= writer.live.get(live::LIMIT) || writer.roll()
+    });
+    scope.boolean(rolled)
+});
+export!(intern, |scope, arguments: 1| {
+    let mut buffer = [0; BYTES_MAX + 1];
+    let id = match (scope.to_bytes(arguments[0], &mut buffer), state()) {
+        (Some(bytes), Some(state)) => state.intern_for(&[bytes], Origin::JavaScript),
+        _ => 0,
+    };
+    scope.number(f64::from(id))
+});
+export!(begin, |scope, arguments: 1| {
+    let code = scope.to_number(arguments[0]).unwrap_or(0.0) as u32;
+    let kind = LoopKind::from_code(code).unwrap_or(LoopKind::Other);
+    if let Some(state) = state() {
+        state.begin(kind, monotonic_ns(), None, 0, 0, 0);
+    }
+    scope.undefined()
+});
+export!(pause, |scope, _arguments: 0| {
+    if let Some(state) = state() {
+        state.mark(MarkKind::Paused, 0);
+        state.writer.live.set(live::PAUSED, 1);
+        state.writer.close_event();
+    }
+    scope.undefined()
+});
+export!(resume, |scope, _arguments: 0| {
+    if let Some(state) = state() {
+        state.writer.live.set(live::PAUSED, 0);
+        state.mark(MarkKind::Resumed, 0);
+    }
+    scope.undefined()
+});
+export!(stop, |scope, _arguments: 0| scope.boolean(start::stop()));
+export!(inspect, |scope, _arguments: 0| inspect_with(scope));
+
+unsafe extern "C" fn clean_up(_: *mut c_void) {
+    start::clean_up();
+}
+
+fn start_with(scope: Scope, options: Value) -> Value {
+    let number = |name: &CStr| scope.to_number(scope.get(options, name));
+    let text = |name: &CStr| scope.to_string(scope.get(options, name));
+    let Some(path) = text(c"path") else {
+        return scope.throw("BOBTAIL_ARGUMENT", "start: `path` is not a string");
+    };
+    let Some(uv_loop) = scope.event_loop() else {
+        return scope.throw("BOBTAIL_UNSUPPORTED", "this environment has no libuv loop");
+    };
+    let least = f64::from(bound::MIN_CHUNK_BYTES);
+    let chunk = number(c"chunkBytes").unwrap_or(f64::from(CHUNK_BYTES));
+    let chunk_bytes = chunk.clamp(least, f64::from(bound::MAX_CHUNK_BYTES)) as u32;
+    // Chunks are mapped one by one, so they are whole pages.
+    let chunk_bytes = chunk_bytes.next_multiple_of(4096);
+    let max_bytes = number(c"maxBytes").unwrap_or(MAX_BYTES).max(0.0);
+    let slots = (max_bytes - f64::from(STRINGS_BYTES)) / f64::from(chunk_bytes);
+    let description = Description {
+        path,
+        pid: number(c"pid").unwrap_or(0.0) as u32,
+        thread: number(c"thread").unwrap_or(0.0) as u32,
+        detail: u32::from(text(c"detail").as_deref() == Some("loop")),
+        node: text(c"nodeVersion").unwrap_or_default(),
+        arch: text(c"arch").unwrap_or_default(),
+        start_ns: 0,
+        start_realtime_ns: 0,
+        strings_bytes: STRINGS_BYTES,
+        chunk_bytes,
+        ring_slots: RING_SLOTS,
+        max_slots: slots.clamp(f64::from(RING_SLOTS + 1), f64::from(bound::MAX_SLOTS)) as u32,
+    };
+    match start::start(uv_loop, scope.env() as usize, description) {
+        Ok(started) => {
+            scope.on_cleanup(clean_up);
+            describe(scope, &started)
+        }
+        Err(refusal) => scope.throw(refusal.code, &refusal.message),
+    }
+}
+
+fn describe(scope: Scope, started: &Started) -> Value {
+    let result = scope.object();
+    for (name, at, bytes) in [
+        (c"live", started.header, started.header_bytes),
+        (c"ring", started.ring, started.ring_bytes),
+        (c"context", started.context, started.context_bytes),
+    ] {
+        scope.set(result, name, scope.memory(at, bytes));
+    }
+    scope.set(result, c"startNs", scope.bigint(started.start_ns));
+    let mechanisms = started.mechanisms.iter().map(|mechanism| {
+        let entry = scope.object();
+        scope.set(entry, c"name", scope.string(mechanism.name));
+        scope.set(entry, c"ok", scope.boolean(mechanism.refused.is_none()));
+        if let Some(reason) = &mechanism.refused {
+            scope.set(entry, c"reason", scope.string(reason));
+        }
+        entry
+    });
+    let mechanisms = mechanisms.collect::<Vec<_>>();
+    scope.set(result, c"mechanisms", scope.array(&mechanisms));
+    result
+}
+
+fn inspect_with(scope: Scope) -> Value {
+    let result = scope.object();
+    let Some(state) = state() else {
+        scope.set(result, c"recording", scope.boolean(false));
+        return result;
+    };
+    let shared = &state.shared;
+    let (mapped, current) = state.writer.chunks();
+    let set = |name: &CStr, value: u64| scope.set(result, name, scope.number(value as f64));
+    scope.set(result, c"recording", scope.boolean(true));
+    set(c"queueLength", u64::from(shared.queue_length.load(Relaxed)));
+    set(c"headBeginNs", shared.head_begin_ns.load(Relaxed));
+    set(c"batches", shared.batches.load(Relaxed));
+    set(c"readyEvents", shared.ready_events.load(Relaxed));
+    set(c"poolJobs", state.jobs.count() as u64);
+    set(c"completionsLost", u64::from(shared.completions.lost()));
+    set(c"chunksMapped", mapped);
+    set(c"chunk", current);
+    let losses = scope.object();
+    for kind in LossKind::ALL {
+        let count = state.writer.live.get(live::LOSSES + kind.code() as usize);
+        if let Ok(name) = std::ffi::CString::new(kind.word()) {
+            scope.set(losses, &name, scope.number(f64::from(count)));
+        }
+    }
+    scope.set(result, c"losses", losses);
+    result
+}

@@ -1,0 +1,93 @@
+//! Bytes are handed to the kernel, and loops are woken.
+
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+
+use bobtail_trace::encode;
+use bobtail_trace::layout::live;
+use bobtail_trace::record::LoopKind;
+
+use super::original;
+use crate::clock::monotonic_ns;
+use crate::fd_table::{self, Entry, Kind};
+use crate::handles::handle_of;
+use crate::loop_state::state;
+
+/// Replaces `write`.
+pub unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, bytes: usize) -> isize {
+    let entry = before(fd);
+    // SAFETY: the caller's arguments.
+    let result = unsafe { original::write(fd, buffer, bytes) };
+    after(fd, entry, result);
+    result
+}
+
+/// Replaces `writev`.
+pub unsafe extern "C" fn writev(fd: c_int, parts: *const libc::iovec, count: c_int) -> isize {
+    let entry = before(fd);
+    // SAFETY: the caller's arguments.
+    let result = unsafe { original::writev(fd, parts, count) };
+    after(fd, entry, result);
+    result
+}
+
+/// Replaces `sendmsg`.
+pub unsafe extern "C" fn sendmsg(fd: c_int, message: *const libc::msghdr, flags: c_int) -> isize {
+    let entry = before(fd);
+    // SAFETY: the caller's arguments.
+    let result = unsafe { original::sendmsg(fd, message, flags) };
+    after(fd, entry, result);
+    result
+}
+
+/// The entry of a descriptor whose writes matter.
+#[inline]
+fn before(fd: c_int) -> Option<&'static Entry> {
+    let entry = fd_table::entry(fd)?;
+    match entry.kind() {
+        Kind::Ignored => return None,
+        Kind::Wakeup => {
+            if entry.woken_ns.load(Relaxed) == 0 {
+                let now_ns = monotonic_ns();
+                // The first wake-up since the loop read it is when the event was ready; a second
+                // thread that is as early loses nothing.
+                let _ = entry.woken_ns.compare_exchange(0, now_ns, AcqRel, Relaxed);
+            }
+            return None;
+        }
+        _ => {}
+    }
+    let state = state()?;
+    if entry.batch.load(Relaxed) == state.batch && state.writer.live.get(live::LOOP_EVENT) == 0 {
+        let begin_ns = monotonic_ns();
+        if state.dispatch(fd, entry, begin_ns) {
+            // Nothing runs, so libuv goes on with a write that found no room before.
+            let handle = handle_of(state, fd, entry);
+            let ready = state.ready_by_poll();
+            state.begin(LoopKind::Poll, begin_ns, Some(ready), handle, 0, 0);
+        }
+    }
+    Some(entry)
+}
+
+#[inline]
+fn after(fd: c_int, entry: Option<&'static Entry>, result: isize) {
+    if result <= 0 {
+        return;
+    }
+    let (Some(entry), Some(state)) = (entry, state()) else {
+        return;
+    };
+    let handle = handle_of(state, fd, entry);
+    if handle != 0 {
+        let at_ns = state.writer.relative(monotonic_ns());
+        state
+            .writer
+            .put(|out, last_ns| encode::write(out, last_ns, at_ns, handle, result as u64));
+        if entry.is_client.load(Relaxed) != 0 {
+            entry
+                .request
+                .store(state.writer.live.get(live::CONTEXT), Relaxed);
+        }
+    }
+}

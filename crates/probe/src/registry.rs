@@ -1,0 +1,150 @@
+//! Knows the recorded loops of the process, for the threads that look at them from outside: pool
+//! threads (whose mutex is this?), the mapper and the watchdog.
+//!
+//! Mutex addresses lie in their own array of atomics, so that a pool thread compares numbers and
+//! follows a pointer only after a match.
+
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::completion::Completions;
+use crate::ring::{Ring, Slots};
+use crate::trace_file::TraceFile;
+
+/// Loops recorded at the same time.
+pub const LOOPS_MAX: usize = 256;
+
+/// What other threads may see of a loop.
+pub struct Shared {
+    pub index: usize,
+    /// Begin of the loop event that runs now (CLOCK_MONOTONIC); 0 when none: Queue Boost's
+    /// head-of-line sensor.
+    pub head_begin_ns: AtomicU64,
+    /// Events of the batch that were not dispatched yet: Queue Boost's queue sensor.
+    pub queue_length: AtomicU32,
+    /// Number of the loop event that runs now.
+    pub event: AtomicU32,
+    /// Event the watchdog asked a location for; 0 none.
+    pub asked_event: AtomicU32,
+    pub isolate: AtomicUsize,
+    /// Polls that found events, and the events.
+    pub batches: AtomicU64,
+    pub ready_events: AtomicU64,
+    pub completions: Completions,
+}
+
+impl Shared {
+    fn new(index: usize) -> Self {
+        Self {
+            index,
+            head_begin_ns: AtomicU64::new(0),
+            queue_length: AtomicU32::new(0),
+            event: AtomicU32::new(0),
+            asked_event: AtomicU32::new(0),
+            isolate: AtomicUsize::new(0),
+            batches: AtomicU64::new(0),
+            ready_events: AtomicU64::new(0),
+            completions: Completions::new(),
+        }
+    }
+
+    /// Nothing happened yet.
+    fn reset(&self) {
+        self.head_begin_ns.store(0, Ordering::Relaxed);
+        self.queue_length.store(0, Ordering::Relaxed);
+        self.event.store(0, Ordering::Relaxed);
+        self.asked_event.store(0, Ordering::Relaxed);
+        self.isolate.store(0, Ordering::Relaxed);
+        self.batches.store(0, Ordering::Relaxed);
+        self.ready_events.store(0, Ordering::Relaxed);
+    }
+}
+
+/// A recorded loop as the mapper and the watchdog know it.
+pub struct Recorded {
+    pub shared: Arc<Shared>,
+    pub ring: Arc<Ring>,
+    pub file: TraceFile,
+    pub slots: Slots,
+}
+
+static MUTEXES: [AtomicUsize; LOOPS_MAX] = [const { AtomicUsize::new(0) }; LOOPS_MAX];
+static SHARED: [AtomicPtr<Shared>; LOOPS_MAX] = [const { AtomicPtr::new(null_mut()) }; LOOPS_MAX];
+/// Entries of the arrays above that were ever used.
+static USED: AtomicUsize = AtomicUsize::new(0);
+static RECORDED: Mutex<Vec<Recorded>> = Mutex::new(Vec::new());
+/// By number: whether it is in use. Never freed but used again, because a pool thread may still
+/// hold a reference when a worker's loop goes away.
+static ALLOCATED: Mutex<Vec<(bool, Arc<Shared>)>> = Mutex::new(Vec::new());
+/// A forked child has none of the threads and must not touch the parent's traces.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+/// The recorded loops. Not for the loop thread's hot path.
+pub fn recorded() -> MutexGuard<'static, Vec<Recorded>> {
+    RECORDED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// This process is a fork of the one that records.
+pub fn is_forked() -> bool {
+    FORKED.load(Ordering::Relaxed)
+}
+
+/// Called in a forked child.
+pub fn set_forked() {
+    FORKED.store(true, Ordering::Relaxed);
+}
+
+/// Gives a new loop its number; `None` when there are too many.
+pub fn allocate() -> Option<Arc<Shared>> {
+    let mut allocated = ALLOCATED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((used, shared)) = allocated.iter_mut().find(|(used, _)| !used) {
+        *used = true;
+        shared.reset();
+        return Some(shared.clone());
+    }
+    if allocated.len() == LOOPS_MAX {
+        return None;
+    }
+    let shared = Arc::new(Shared::new(allocated.len()));
+    allocated.push((true, shared.clone()));
+    Some(shared)
+}
+
+/// Makes a loop known. `mutex` is that of its work queue.
+pub fn add(entry: Recorded, mutex: usize) {
+    let index = entry.shared.index;
+    SHARED[index].store(Arc::as_ptr(&entry.shared).cast_mut(), Ordering::Release);
+    MUTEXES[index].store(mutex, Ordering::Release);
+    USED.fetch_max(index + 1, Ordering::AcqRel);
+    recorded().push(entry);
+}
+
+/// Forgets a loop whose thread records no more and has no job in the pool; gives its entry.
+pub fn remove(index: usize) -> Option<Recorded> {
+    MUTEXES[index].store(0, Ordering::Release);
+    SHARED[index].store(null_mut(), Ordering::Release);
+    let mut recorded = recorded();
+    let at = recorded
+        .iter()
+        .position(|entry| entry.shared.index == index)?;
+    let entry = recorded.swap_remove(at);
+    Some(entry)
+}
+
+/// Gives a number back, after the last use of its `Shared`.
+pub fn release(index: usize) {
+    ALLOCATED.lock().unwrap_or_else(PoisonError::into_inner)[index].0 = false;
+}
+
+/// The loop whose work-queue mutex this is.
+///
+#[inline]
+pub fn loop_of_mutex(mutex: usize) -> Option<&'static Shared> {
+    let used = USED.load(Ordering::Relaxed);
+    let index = MUTEXES[..used]
+        .iter()
+        .position(|m| m.load(Ordering::Relaxed) == mutex)?;
+    // SAFETY: stored before the mutex, and never freed.
+    unsafe { SHARED[index].load(Ordering::Acquire).as_ref() }
+}

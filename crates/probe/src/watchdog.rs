@@ -1,0 +1,64 @@
+//! The thread that ticks: it wakes the mapper when a ring wants a chunk, and asks for the code
+//! location of an event that runs long.
+//!
+//! A tick instead of a notification, because the loop thread must not make a system call to ask.
+
+use std::ffi::c_void;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::clock::monotonic_ns;
+use crate::{location, mapper, registry};
+
+const TICK: Duration = Duration::from_millis(4);
+/// The first location of an event is asked after this; the next ones after twice the time.
+pub const LONG_NS: u64 = 4_000_000;
+
+/// An event that was seen running long.
+#[derive(Default, Clone, Copy)]
+struct Long {
+    event: u32,
+    next_ns: u64,
+}
+
+/// The thread's body; never returns.
+pub fn run() {
+    let mut long = [Long::default(); registry::LOOPS_MAX];
+    loop {
+        std::thread::sleep(TICK);
+        let now_ns = monotonic_ns();
+        let mut wants_chunk = false;
+        for entry in registry::recorded().iter() {
+            wants_chunk |= entry.ring.wants_chunk();
+            look(&entry.shared, &mut long[entry.shared.index], now_ns);
+        }
+        if wants_chunk {
+            mapper::wake();
+        }
+    }
+}
+
+fn look(shared: &registry::Shared, long: &mut Long, now_ns: u64) {
+    let begin_ns = shared.head_begin_ns.load(Ordering::Acquire);
+    let event = shared.event.load(Ordering::Acquire);
+    let isolate = shared.isolate.load(Ordering::Acquire);
+    if begin_ns == 0 || event == 0 || isolate == 0 {
+        return;
+    }
+    let running_ns = now_ns.saturating_sub(begin_ns);
+    if long.event != event {
+        *long = Long {
+            event,
+            next_ns: LONG_NS,
+        };
+    }
+    if running_ns < long.next_ns {
+        return;
+    }
+    while long.next_ns <= running_ns {
+        long.next_ns *= 2;
+    }
+    shared.asked_event.store(event, Ordering::Release);
+    // The registry's lock is held: a loop that goes away waits for it, so the isolate lives.
+    location::ask(isolate as *mut c_void);
+}

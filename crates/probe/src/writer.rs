@@ -1,0 +1,245 @@
+//! Puts records into the trace at the place the live block names, and rolls to the next chunk.
+//!
+//! JavaScript on the same thread writes records too, through the same live block: there is no
+//! position in this struct. The position moves after the bytes, so that a reader of a killed
+//! process never sees half a record.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
+
+use bobtail_trace::chunk::{self, ChunkStart};
+use bobtail_trace::encode::{self, Encoded, LoopBegin, Window};
+use bobtail_trace::layout::chunk::HEADER_BYTES as CHUNK_HEADER_BYTES;
+use bobtail_trace::layout::{limit, live};
+use bobtail_trace::record::LossKind;
+
+use crate::ring::Ring;
+
+/// No event gets a higher number; the trace pauses for good.
+const LAST_EVENT: u32 = u32::MAX - 2;
+
+/// The live block of one trace.
+#[derive(Clone, Copy)]
+pub struct Live(*mut u32);
+
+impl Live {
+    /// # Safety
+    /// `words` are the words of a mapped live block that outlives the value; besides this thread
+    /// only readers look at them.
+    pub unsafe fn new(words: *mut u32) -> Self {
+        Self(words)
+    }
+
+    #[inline(always)]
+    fn word(&self, index: usize) -> &AtomicU32 {
+        debug_assert!(index < live::WORDS);
+        // SAFETY: within the block (`new`), aligned.
+        unsafe { AtomicU32::from_ptr(self.0.add(index)) }
+    }
+
+    #[inline(always)]
+    pub fn get(&self, index: usize) -> u32 {
+        self.word(index).load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    pub fn set(&self, index: usize, value: u32) {
+        self.word(index).store(value, Ordering::Relaxed);
+    }
+
+    /// Counts a word up and gives the new value.
+    #[inline(always)]
+    pub fn next(&self, index: usize) -> u32 {
+        let value = self.get(index).wrapping_add(1);
+        self.set(index, value);
+        value
+    }
+
+    #[inline(always)]
+    fn last_ns_bits(&self) -> &AtomicU64 {
+        // SAFETY: words 8 and 9, aligned to 8 bytes by the format.
+        unsafe { AtomicU64::from_ptr(self.0.add(live::LAST_NS).cast()) }
+    }
+
+    /// Time of the last timed record, relative to the start.
+    #[inline(always)]
+    pub fn last_ns(&self) -> u64 {
+        f64::from_bits(self.last_ns_bits().load(Ordering::Relaxed)) as u64
+    }
+
+    #[inline(always)]
+    fn set_last_ns(&self, value: u64) {
+        self.last_ns_bits()
+            .store((value as f64).to_bits(), Ordering::Relaxed);
+    }
+
+    /// Counts a loss.
+    #[inline]
+    pub fn lose(&self, kind: LossKind) {
+        self.next(live::LOSSES + kind.code() as usize);
+    }
+
+    /// Nothing may be recorded now.
+    #[inline(always)]
+    pub fn is_silent(&self) -> bool {
+        self.get(live::PAUSED) | self.get(live::STATE) != 0
+    }
+}
+
+/// Writes records of one trace; on the loop thread only.
+pub struct Writer {
+    pub live: Live,
+    ring: Arc<Ring>,
+    start_ns: u64,
+    chunk: u64,
+    /// Records dropped since the last chunk.
+    dropped: u64,
+}
+
+impl Writer {
+    /// # Safety
+    /// `live` and `ring` are mapped as long as the value is used.
+    pub unsafe fn new(live: Live, ring: Arc<Ring>, start_ns: u64) -> Self {
+        Self {
+            live,
+            ring,
+            start_ns,
+            chunk: 0,
+            dropped: 0,
+        }
+    }
+
+    /// Time relative to the start.
+    #[inline(always)]
+    pub fn relative(&self, monotonic_ns: u64) -> u64 {
+        monotonic_ns.saturating_sub(self.start_ns)
+    }
+
+    /// Writes one record with `encode(window, last_ns)`; false when it was lost or silenced.
+    #[inline(always)]
+    pub fn put(&mut self, encode: impl FnOnce(&mut Window, u64) -> Encoded) -> bool {
+        if self.live.is_silent() {
+            return false;
+        }
+        if self.live.get(live::POSITION) > self.live.get(live::LIMIT) && !self.roll() {
+            self.lose_record();
+            return false;
+        }
+        let position = self.live.get(live::POSITION);
+        // SAFETY: `position` is at most `limit`, so a whole window of the current chunk is left.
+        let window = unsafe { &mut *self.ring.base().add(position as usize).cast::<Window>() };
+        let encoded = encode(window, self.live.last_ns());
+        compiler_fence(Ordering::Release);
+        self.live.set_last_ns(encoded.last_ns);
+        self.live
+            .set(live::POSITION, position + encoded.bytes as u32);
+        true
+    }
+
+    /// Goes on to the next chunk. False when none is mapped: the record is dropped.
+    #[cold]
+    #[inline(never)]
+    pub fn roll(&mut self) -> bool {
+        let Some(next) = self.ring.next() else {
+            self.dropped += 1;
+            return false;
+        };
+        if self.chunk != 0 {
+            let used = self.live.get(live::POSITION) - self.ring.offset(self.chunk);
+            chunk::seal(self.header(self.chunk), used);
+        }
+        self.open(next);
+        self.ring.advance(next);
+        if self.dropped != 0 {
+            self.tell_loss();
+        }
+        true
+    }
+
+    #[cold]
+    fn lose_record(&self) {
+        let full = self.ring.is_disk_full();
+        self.live.lose(if full {
+            LossKind::DiskFull
+        } else {
+            LossKind::NoChunk
+        });
+    }
+
+    /// Makes a mapped chunk the current one. The live block points into it before its number is
+    /// stored (`bobtail_trace::chunk`).
+    fn open(&mut self, number: u64) {
+        let at = self.ring.offset(number);
+        self.live.set(live::LIMIT, limit(at, self.ring.chunk_bytes));
+        let first = at + CHUNK_HEADER_BYTES as u32;
+        self.live.set(live::POSITION, first);
+        compiler_fence(Ordering::SeqCst);
+        let start = ChunkStart {
+            number,
+            base_ns: self.live.last_ns(),
+            first_event: self.live.get(live::EVENT),
+            current: self.live.get(live::CURRENT),
+            loop_event: self.live.get(live::LOOP_EVENT),
+        };
+        chunk::open(self.header(number), &start);
+        self.chunk = number;
+    }
+
+    fn header(&self, number: u64) -> &mut [u8; CHUNK_HEADER_BYTES] {
+        let at = self.ring.offset(number) as usize;
+        // SAFETY: the header of a mapped chunk; only this thread touches it, one borrow at a time.
+        unsafe { &mut *self.ring.base().add(at).cast::<[u8; CHUNK_HEADER_BYTES]>() }
+    }
+
+    /// The chunk header already carries the event numbers, so the record skips none.
+    fn tell_loss(&mut self) {
+        let count = std::mem::take(&mut self.dropped);
+        self.put(|out, last_ns| encode::loss(out, last_ns, LossKind::NoChunk, count, 0));
+    }
+
+    /// Opens a loop event and gives its number; 0 while silent.
+    #[inline]
+    pub fn loop_begin(&mut self, fields: &LoopBegin) -> u32 {
+        if self.live.is_silent() {
+            return 0;
+        }
+        self.put(|out, last_ns| encode::loop_begin(out, last_ns, fields));
+        // Counted also when the record was lost: the next chunk header tells the number.
+        let event = self.live.next(live::EVENT);
+        if event >= LAST_EVENT {
+            self.live.set(live::PAUSED, 1);
+        }
+        self.live.set(live::CURRENT, event);
+        self.live.set(live::LOOP_EVENT, event);
+        event
+    }
+
+    /// Ends the open loop event; nothing when none is open.
+    #[inline]
+    pub fn loop_end(&mut self, end_ns: u64) {
+        if self.live.get(live::LOOP_EVENT) == 0 {
+            return;
+        }
+        let end_ns = self.relative(end_ns);
+        self.put(|out, last_ns| encode::loop_end(out, last_ns, end_ns));
+        self.close_event();
+    }
+
+    /// No event is open any more.
+    #[inline]
+    pub fn close_event(&self) {
+        self.live.set(live::CURRENT, 0);
+        self.live.set(live::LOOP_EVENT, 0);
+        self.live.set(live::CONTEXT, 0);
+    }
+
+    /// Highest chunk mapped, and the current one.
+    pub fn chunks(&self) -> (u64, u64) {
+        self.ring.numbers()
+    }
+
+    /// Marks the trace as closed; nothing is written after.
+    pub fn close(&mut self) {
+        self.live.set(live::STATE, live::STATE_CLOSED);
+    }
+}
