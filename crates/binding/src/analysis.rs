@@ -1,37 +1,165 @@
 //! From a recording folder to the answers, through every stage.
+//!
+//! Each pass opens the traces anew instead of keeping them open, so that a recording of hundreds of
+//! processes needs one descriptor and one chunk of memory at a time.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
+use bobtail_breakdown::{
+    Aggregate, Population, RunFacts, Survey, TraceInfo, aggregate, explain as explain_requests,
+    report as put_together, slowest, survey,
+};
+use bobtail_trace::record::RequestId;
 use bobtail_trace::{OnDamage, TraceReader};
+use serde::Serialize;
 
 use crate::error::BindingError;
 use crate::options::{ExplainOptions, ReportOptions, parse};
-use crate::recording::Recording;
+use crate::recording::{Recording, TracePath};
 use crate::trace_file::TraceFile;
 
 /// The report as JSON.
 pub fn report(dir: &Path, options_json: &str) -> Result<String, BindingError> {
-    let _options: ReportOptions = parse(options_json)?;
+    let options: ReportOptions = parse(options_json)?;
+    options.check()?;
     let recording = Recording::open(dir)?;
-    let _traces = open_traces(&recording)?;
-    Err(BindingError::Internal { reason: "not built yet".to_owned() })
+    let surveys = survey_all(&recording, 0)?;
+    let population = Population::of(&surveys, options.percentile);
+    if population.latencies.count() == 0 {
+        return Err(BindingError::NothingRecorded {
+            path: dir.to_owned(),
+        });
+    }
+    let mut sums = Aggregate::new();
+    for (trace, survey) in recording.traces.iter().zip(&surveys) {
+        let reader = open(trace)?;
+        let strings = reader.strings().clone();
+        aggregate(&mut sums, reader, &strings, survey, &population)
+            .map_err(|error| trace.failure(error))?;
+    }
+    to_json(&put_together(
+        facts(&recording),
+        &surveys,
+        &population,
+        &sums,
+    ))
 }
 
 /// One request as JSON.
 pub fn explain(dir: &Path, options_json: &str) -> Result<String, BindingError> {
-    let _options: ExplainOptions = parse(options_json)?;
+    let options: ExplainOptions = parse(options_json)?;
     let recording = Recording::open(dir)?;
-    let _traces = open_traces(&recording)?;
-    Err(BindingError::Internal { reason: "not built yet".to_owned() })
+    let (index, request) = match (options.slowest, options.request) {
+        (Some(rank), None) => nth_slowest(&recording, rank)?,
+        (None, Some(id)) => find(&recording, &id)?,
+        _ => {
+            let reason = "exactly one of slowest and request is needed".to_owned();
+            return Err(BindingError::Options { reason });
+        }
+    };
+    let trace = &recording.traces[index];
+    let reader = open(trace)?;
+    let strings = reader.strings().clone();
+    let info = trace_info(&recording, trace, &reader);
+    let wanted = BTreeSet::from([request]);
+    let answers =
+        explain_requests(&info, reader, &strings, &wanted).map_err(|error| trace.failure(error))?;
+    match answers.first() {
+        Some(answer) => to_json(answer),
+        None => Err(BindingError::UnknownRequest {
+            id: info.request_name(request),
+        }),
+    }
 }
 
-fn open_traces(recording: &Recording) -> Result<Vec<TraceReader<TraceFile>>, BindingError> {
+fn nth_slowest(recording: &Recording, rank: u32) -> Result<(usize, RequestId), BindingError> {
+    let Some(index) = (rank as usize).checked_sub(1) else {
+        let reason = "slowest counts from 1".to_owned();
+        return Err(BindingError::Options { reason });
+    };
+    let surveys = survey_all(recording, rank as usize)?;
+    let ranked = slowest(&surveys, rank as usize);
+    match ranked.get(index) {
+        Some(&found) => Ok(found),
+        None if ranked.is_empty() => Err(BindingError::NothingRecorded {
+            path: recording.dir.clone(),
+        }),
+        None => {
+            let id = format!("slowest {rank} of {}", ranked.len());
+            Err(BindingError::UnknownRequest { id })
+        }
+    }
+}
+
+/// The trace and number of the request called `<pid>-<thread>:<request>`.
+fn find(recording: &Recording, id: &str) -> Result<(usize, RequestId), BindingError> {
+    let unknown = || BindingError::UnknownRequest { id: id.to_owned() };
+    let (process, number) = id.split_once(':').ok_or_else(unknown)?;
+    let number: RequestId = number.parse().map_err(|_| unknown())?;
+    let index = recording
+        .traces
+        .iter()
+        .position(|trace| format!("{}-{}", trace.pid, trace.thread) == process)
+        .ok_or_else(unknown)?;
+    Ok((index, number))
+}
+
+fn survey_all(recording: &Recording, slowest: usize) -> Result<Vec<Survey>, BindingError> {
     recording
         .traces
         .iter()
         .map(|trace| {
-            TraceReader::open(trace.open()?, OnDamage::Skip)
-                .map_err(|error| BindingError::Trace { path: trace.path.clone(), error })
+            let reader = open(trace)?;
+            let counters: Vec<_> = reader.losses().collect();
+            let info = trace_info(recording, trace, &reader);
+            let mut survey = survey(&info, reader, slowest).map_err(|e| trace.failure(e))?;
+            // The counters also know of losses that there was no room to write a record for.
+            for (kind, count) in counters.into_iter().filter(|&(_, count)| count > 0) {
+                let told = survey.losses.entry(kind.word().to_owned()).or_default();
+                *told = (*told).max(u64::from(count));
+            }
+            Ok(survey)
         })
         .collect()
+}
+
+/// Leniently: what a damaged chunk hides is counted as a loss, the rest is still worth reading.
+fn open(trace: &TracePath) -> Result<TraceReader<TraceFile>, BindingError> {
+    TraceReader::open(trace.open()?, OnDamage::Skip).map_err(|error| trace.failure(error))
+}
+
+fn trace_info(
+    recording: &Recording,
+    trace: &TracePath,
+    reader: &TraceReader<TraceFile>,
+) -> TraceInfo {
+    let header = reader.header();
+    let warmup_ns = recording.run.warmup_ns;
+    let listening_ns = recording.listening_ns.unwrap_or(header.start_ns);
+    TraceInfo {
+        pid: trace.pid,
+        thread: trace.thread,
+        node: header.node.clone(),
+        start_ns: header.start_ns,
+        warmup_end_ns: (warmup_ns > 0).then(|| listening_ns.saturating_add(warmup_ns)),
+    }
+}
+
+fn facts(recording: &Recording) -> RunFacts {
+    let run = &recording.run;
+    RunFacts {
+        command: run.command.clone(),
+        started_at: run.started_at.clone(),
+        detail: run.detail.clone(),
+        warmup_ns: run.warmup_ns,
+        outcome: run.outcome.clone(),
+        unavailable: recording.unavailable(),
+    }
+}
+
+fn to_json(answer: &impl Serialize) -> Result<String, BindingError> {
+    serde_json::to_string(answer).map_err(|error| BindingError::Internal {
+        reason: error.to_string(),
+    })
 }

@@ -53,7 +53,10 @@ impl BindingError {
 
     /// The failure of reading `path`.
     pub fn read(path: &Path, error: io::Error) -> Self {
-        Self::Read { path: path.to_owned(), error }
+        Self::Read {
+            path: path.to_owned(),
+            error,
+        }
     }
 }
 

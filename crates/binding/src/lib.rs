@@ -4,6 +4,7 @@
 //! (`spec/*.schema.json`) and one string costs less than a million property stores. All reading of
 //! files is here; the stages behind it see bytes only.
 
+mod analysis;
 mod error;
 mod options;
 mod recording;
@@ -36,5 +37,3 @@ pub fn explain(dir: String, options_json: String) -> AsyncTask<Analysis> {
 pub fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
-
-mod analysis;

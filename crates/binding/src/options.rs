@@ -16,6 +16,17 @@ pub struct ReportOptions {
     pub percentile: f64,
 }
 
+impl ReportOptions {
+    /// Refuses what is no percentile.
+    pub fn check(&self) -> Result<(), BindingError> {
+        if self.percentile > 0.0 && self.percentile < 100.0 {
+            return Ok(());
+        }
+        let reason = format!("percentile {} is not between 0 and 100", self.percentile);
+        Err(BindingError::Options { reason })
+    }
+}
+
 /// Options of `explain`: exactly one of the two.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,12 +38,13 @@ pub struct ExplainOptions {
 }
 
 fn default_percentile() -> f64 {
-    99.9
+    bobtail_breakdown::TAIL_PERCENTILE
 }
 
 /// Decodes options; an empty text stands for the defaults.
 pub fn parse<T: DeserializeOwned>(json: &str) -> Result<T, BindingError> {
     let json = if json.trim().is_empty() { "{}" } else { json };
-    serde_json::from_str(json)
-        .map_err(|error| BindingError::Options { reason: error.to_string() })
+    serde_json::from_str(json).map_err(|error| BindingError::Options {
+        reason: error.to_string(),
+    })
 }

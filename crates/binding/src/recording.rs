@@ -7,6 +7,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use bobtail_breakdown::report::{Outcome, Unavailable};
+use bobtail_trace::TraceError;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -25,20 +27,11 @@ pub struct RunFile {
     pub outcome: Option<Outcome>,
 }
 
-/// How the recorded command ended.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Outcome {
-    pub exit_code: Option<i64>,
-    pub signal: Option<String>,
-}
-
 /// `process-<pid>-<thread>.json`.
 #[derive(Debug, Deserialize)]
 pub struct ProcessFile {
     pub pid: u32,
     pub thread: u32,
-    pub node: String,
     #[serde(default)]
     pub mechanisms: Vec<Mechanism>,
 }
@@ -49,6 +42,13 @@ pub struct Mechanism {
     pub name: String,
     pub ok: bool,
     pub reason: Option<String>,
+}
+
+/// `listening-<pid>.json`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ListeningFile {
+    at_ns: u64,
 }
 
 /// One trace of the folder.
@@ -68,6 +68,8 @@ pub struct Recording {
     pub processes: Vec<ProcessFile>,
     /// By pid and thread, so that the answer does not depend on the order of the folder.
     pub traces: Vec<TracePath>,
+    /// When the first server listened, by `CLOCK_MONOTONIC`.
+    pub listening_ns: Option<u64>,
 }
 
 const RUN_SCHEMA: &str = "bobtail-run/1";
@@ -77,28 +79,69 @@ impl Recording {
     pub fn open(dir: &Path) -> Result<Self, BindingError> {
         let mut traces = Vec::new();
         let mut processes = Vec::new();
+        let mut listening_ns: Option<u64> = None;
         for name in names(dir)? {
             let path = dir.join(&name);
             if let Some((pid, thread)) = numbers(&name, "", ".trace") {
                 traces.push(TracePath { pid, thread, path });
             } else if numbers(&name, "process-", ".json").is_some() {
                 processes.push(read_json::<ProcessFile>(&path)?);
+            } else if name.starts_with("listening-") && name.ends_with(".json") {
+                let at_ns = read_json::<ListeningFile>(&path)?.at_ns;
+                listening_ns = Some(listening_ns.map_or(at_ns, |first| first.min(at_ns)));
             }
         }
         traces.sort_by_key(|trace| (trace.pid, trace.thread));
         processes.sort_by_key(|process| (process.pid, process.thread));
         let run = read_run(dir, traces.is_empty())?;
         if traces.is_empty() {
-            return Err(BindingError::NothingRecorded { path: dir.to_owned() });
+            return Err(BindingError::NothingRecorded {
+                path: dir.to_owned(),
+            });
         }
-        Ok(Self { dir: dir.to_owned(), run, processes, traces })
+        Ok(Self {
+            dir: dir.to_owned(),
+            run,
+            processes,
+            traces,
+            listening_ns,
+        })
+    }
+
+    /// What was not measured, each mechanism once, in the order of the agents' lists.
+    pub fn unavailable(&self) -> Vec<Unavailable> {
+        let mut missing: Vec<Unavailable> = Vec::new();
+        let failed = self
+            .processes
+            .iter()
+            .flat_map(|process| &process.mechanisms);
+        for mechanism in failed.filter(|mechanism| !mechanism.ok) {
+            if missing.iter().all(|one| one.mechanism != mechanism.name) {
+                let reason = mechanism.reason.clone().unwrap_or_default();
+                missing.push(Unavailable {
+                    mechanism: mechanism.name.clone(),
+                    reason,
+                });
+            }
+        }
+        missing
     }
 }
 
 impl TracePath {
+    /// What is wrong with it.
+    pub fn failure(&self, error: TraceError) -> BindingError {
+        BindingError::Trace {
+            path: self.path.clone(),
+            error,
+        }
+    }
+
     /// Opens the trace for reading.
     pub fn open(&self) -> Result<TraceFile, BindingError> {
-        File::open(&self.path).map(TraceFile).map_err(|error| BindingError::read(&self.path, error))
+        File::open(&self.path)
+            .map(TraceFile)
+            .map_err(|error| BindingError::read(&self.path, error))
     }
 }
 
@@ -126,7 +169,10 @@ fn names(dir: &Path) -> Result<Vec<String>, BindingError> {
 
 /// `<prefix><pid>-<thread><suffix>`.
 fn numbers(name: &str, prefix: &str, suffix: &str) -> Option<(u32, u32)> {
-    let (pid, thread) = name.strip_prefix(prefix)?.strip_suffix(suffix)?.split_once('-')?;
+    let (pid, thread) = name
+        .strip_prefix(prefix)?
+        .strip_suffix(suffix)?
+        .split_once('-')?;
     Some((pid.parse().ok()?, thread.parse().ok()?))
 }
 
@@ -135,9 +181,15 @@ fn read_run(dir: &Path, must_exist: bool) -> Result<RunFile, BindingError> {
     if !path.exists() {
         return if must_exist {
             let reason = "it holds neither run.json nor a trace".to_owned();
-            Err(BindingError::NotRecording { path: dir.to_owned(), reason })
+            Err(BindingError::NotRecording {
+                path: dir.to_owned(),
+                reason,
+            })
         } else {
-            Ok(RunFile { detail: "full".to_owned(), ..RunFile::default() })
+            Ok(RunFile {
+                detail: "full".to_owned(),
+                ..RunFile::default()
+            })
         };
     }
     let run: RunFile = read_json(&path)?;

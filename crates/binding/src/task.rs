@@ -24,7 +24,11 @@ pub struct Analysis {
 
 impl Analysis {
     pub(crate) fn new(dir: String, options_json: String, run: Run) -> Self {
-        Self { dir: PathBuf::from(dir), options_json, run }
+        Self {
+            dir: PathBuf::from(dir),
+            options_json,
+            run,
+        }
     }
 }
 
@@ -65,7 +69,9 @@ fn tell_panics_quietly() {
                 .copied()
                 .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
                 .unwrap_or("panic");
-            let place = panic.location().map(|at| format!(" at {}:{}", at.file(), at.line()));
+            let place = panic
+                .location()
+                .map(|at| format!(" at {}:{}", at.file(), at.line()));
             let text = format!("{message}{}", place.unwrap_or_default());
             PANIC.with_borrow_mut(|last| *last = Some(text));
         }));

@@ -20,7 +20,11 @@ impl ReadAt for TraceFile {
                 Ok(0) => break,
                 Ok(bytes) => filled += bytes,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(ReadError { message: error.to_string() }),
+                Err(error) => {
+                    return Err(ReadError {
+                        message: error.to_string(),
+                    });
+                }
             }
         }
         Ok(filled)

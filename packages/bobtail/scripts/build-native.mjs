@@ -11,6 +11,9 @@ const packageFolder = fileURLToPath(new URL('..', import.meta.url));
 const workspaceFolder = join(packageFolder, '../..');
 const nativeFolder = join(packageFolder, 'native');
 
+/** All, or those named on the command line. */
+const wanted = process.argv.slice(2);
+
 const MODULES = [
   { crate: 'bobtail-probe', cargoOptions: [] },
   { crate: 'bobtail-binding', cargoOptions: ['--config', 'profile.release.panic="unwind"'] },
@@ -58,5 +61,6 @@ function place(library, name) {
 
 mkdirSync(nativeFolder, { recursive: true });
 for (const module of MODULES) {
+  if (wanted.length > 0 && !wanted.includes(module.crate)) continue;
   place(build(module), `${module.crate}.node`);
 }

@@ -1,9 +1,18 @@
 /** `bobtail record` with real services: exit codes, signals, folders, load commands. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { makeFolder, PACKAGE, runBobtail, SERVER, startBobtail } from './run-bobtail.mjs';
+import { assertValid } from './schemas.mjs';
 
 const NODE = process.execPath;
 const readRun = (folder) => JSON.parse(readFileSync(join(folder, 'run.json'), 'utf8'));
@@ -17,6 +26,7 @@ test('the exit code of the service is passed through', async (t) => {
   const run = readRun(join(cwd, 'recording.bobtail'));
   assert.deepEqual(run.outcome, { exitCode: 7, signal: null });
   assert.equal(run.node, process.version);
+  assertValid('run', run);
 });
 
 test('the service gets its arguments unchanged and its own stdio', async (t) => {
@@ -76,7 +86,7 @@ test('NODE_OPTIONS of the user are kept, and a path with spaces and quotes is lo
   const folder = makeFolder(t);
   const odd = join(folder, 'pack "age x');
   mkdirSync(odd);
-  for (const name of ['dist', 'package.json']) {
+  for (const name of ['dist', 'native', 'package.json']) {
     symlinkSync(join(PACKAGE, name), join(odd, name));
   }
   symlinkSync(join(PACKAGE, '../../node_modules'), join(odd, 'node_modules'));
@@ -89,6 +99,23 @@ test('NODE_OPTIONS of the user are kept, and a path with spaces and quotes is lo
     main: join(odd, 'dist/cli/main.js'),
   });
   assert.equal(result.stdout, 'a b 3 true\n', result.stderr);
+});
+
+test('a probe that cannot start: 69, the reason, and the service is undisturbed', async (t) => {
+  const folder = makeFolder(t);
+  for (const name of ['dist', 'package.json']) {
+    cpSync(join(PACKAGE, name), join(folder, name), { recursive: true });
+  }
+  symlinkSync(join(PACKAGE, '../../node_modules'), join(folder, 'node_modules'));
+  mkdirSync(join(folder, 'native'));
+  writeFileSync(join(folder, 'native/bobtail-probe.node'), 'no library');
+  const result = await runBobtail(['record', '--', NODE, SERVER, 'exit-after=100=0'], {
+    cwd: folder,
+    main: join(folder, 'dist/cli/main.js'),
+  });
+  assert.equal(result.code, 69);
+  assert.match(result.stdout, /listening \d+/);
+  assert.match(result.stderr, /\nbobtail: nothing recorded: .*bobtail-probe\.node/);
 });
 
 test('an existing recording is never written over', async (t) => {

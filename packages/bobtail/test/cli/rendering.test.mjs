@@ -41,7 +41,7 @@ test('a report for the terminal', () => {
 });
 
 test('a report for a pull request', () => {
-  assertSnapshot('report.md', renderMarkdown(fixture('report')));
+  assertSnapshot('report-markdown.txt', renderMarkdown(fixture('report')));
 });
 
 test('a narrow terminal keeps the columns and shortens the names', () => {

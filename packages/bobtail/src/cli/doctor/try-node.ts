@@ -60,12 +60,17 @@ async function tryIn(folder: string, command: readonly string[]): Promise<TriedN
   const { stdout, stderr, ended } = await runTrial(folder, command);
   const version = /^v\d+\.\d+\.\d+\S*/m.exec(stdout)?.[0] ?? null;
   const [seen] = readRecordedProcesses(folder);
-  if (seen !== undefined && ended === undefined) {
+  const probe = seen?.mechanisms.find((one) => one.name === 'probe' && !one.ok);
+  if (seen !== undefined && probe === undefined && ended === undefined) {
     const { execPath = null, mechanisms } = seen;
     return { command, version, execPath, ok: true, reason: null, mechanisms };
   }
   const told = /^bobtail: (.*)$/m.exec(stderr)?.[1];
-  const reason = ended ?? told ?? (version === null ? 'not Node.js' : 'the agent did not start');
+  const reason =
+    probe?.reason ??
+    ended ??
+    told ??
+    (version === null ? 'not Node.js' : 'the agent did not start');
   const mechanisms = seen?.mechanisms ?? [];
   return { command, version, execPath: seen?.execPath ?? null, ok: false, reason, mechanisms };
 }

@@ -137,9 +137,12 @@ function workOf(segment: Segment): string {
     .join(', ');
 }
 
+/** The longest ones in the order of time, the others summed up. */
 function culpritRows(segment: Segment, colors: Colors): string[][] {
+  const longestFirst = [...segment.culprits].sort((a, b) => b.durationNs - a.durationNs);
+  const shown = new Set(longestFirst.slice(0, CULPRITS_SHOWN));
   const rows = segment.culprits
-    .slice(0, CULPRITS_SHOWN)
+    .filter((culprit) => shown.has(culprit))
     .map((culprit) =>
       culpritRow(
         culprit.durationNs,
@@ -148,7 +151,7 @@ function culpritRows(segment: Segment, colors: Colors): string[][] {
         colors,
       ),
     );
-  const others = segment.culprits.slice(CULPRITS_SHOWN);
+  const others = longestFirst.slice(CULPRITS_SHOWN);
   if (others.length > 0) {
     const sumNs = others.reduce((sum, one) => sum + one.durationNs, 0);
     rows.push(culpritRow(sumNs, '', `${others.length} more`, colors));

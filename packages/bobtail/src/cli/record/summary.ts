@@ -39,9 +39,10 @@ const NS_PER_MS = 1e6;
 
 /** Tells what was recorded and sets the exit code. */
 export function concludeRecording(ending: Ending): Recorded | undefined {
-  const processes = readRecordedProcesses(ending.folder.path);
+  const started = readRecordedProcesses(ending.folder.path);
+  const processes = started.filter((one) => probeFailure(one) === undefined);
   const totals = readTraceTotals(ending.folder.path);
-  const troubles = [...closeRunFile(ending), ...troublesOf(ending, processes, totals)];
+  const troubles = [...closeRunFile(ending), ...troublesOf(ending, started, totals)];
   if (processes.length > 0 && !ending.quiet) {
     tell(summaryLine(ending, processes, totals));
     tell(`  bobtail report ${shownPath(ending.folder.path)}`);
@@ -84,7 +85,7 @@ function endedWell(ending: Ending): boolean {
 /** Troubles, the one that gives the exit code first. */
 function troublesOf(
   ending: Ending,
-  processes: readonly RecordedProcess[],
+  started: readonly RecordedProcess[],
   totals: TraceTotals,
 ): Failure[] {
   const troubles: Failure[] = [];
@@ -92,8 +93,9 @@ function troublesOf(
     const lost = countOf(totals.lostToFullDisk, 'record');
     troubles.push(new Failure('diskFull', `disk full: ${lost} lost`, ending.folder.path));
   }
-  if (processes.length === 0) {
-    troubles.push(nothingSeen(ending));
+  const failures = started.map(probeFailure);
+  if (failures.every((one) => one !== undefined)) {
+    troubles.push(failures[0] === undefined ? nothingSeen(ending) : notRecorded(failures[0]));
   } else if (ending.load === undefined && ending.loadWanted) {
     troubles.push(new Failure('loadFailed', 'the service ended before the load command started'));
   }
@@ -107,7 +109,24 @@ function troublesOf(
   return troubles;
 }
 
+/** Why a process that listened was not recorded. */
+function probeFailure(one: RecordedProcess): string | undefined {
+  const probe = one.mechanisms.find((mechanism) => mechanism.name === 'probe' && !mechanism.ok);
+  return probe === undefined ? undefined : (probe.reason ?? 'the probe could not start');
+}
+
+function notRecorded(reason: string): Failure {
+  return new Failure('unsupported', `nothing recorded: ${reason}`);
+}
+
 function nothingSeen(ending: Ending): Failure {
+  if (process.env.BOBTAIL_DISABLED === '1') {
+    return new Failure(
+      'unsupported',
+      'nothing recorded: recording is switched off',
+      'BOBTAIL_DISABLED=1',
+    );
+  }
   const { exitCode, signal } = ending.outcome;
   const how = signal === null ? `exit code ${exitCode}` : signal;
   const after = formatDuration(ending.durationMs * NS_PER_MS);

@@ -8,6 +8,7 @@ import {
   culpritCounts,
   culpritName,
   headline,
+  impactOf,
   ioParts,
   overall,
   percentilesLine,
@@ -96,9 +97,8 @@ function culpritTable(report: Report): string {
 function findingList(report: Report): string {
   return report.findings
     .map((finding, index) => {
-      const impact = formatDuration(finding.impactNs);
       const action = markdownCell(finding.action);
-      return `${index + 1}. **${action}**: ${markdownCell(finding.sentence)} (${impact})`;
+      return `${index + 1}. **${action}**: ${markdownCell(finding.sentence)}${impactOf(finding)}`;
     })
     .join('\n');
 }

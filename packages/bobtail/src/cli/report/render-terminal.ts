@@ -2,13 +2,14 @@
 import type { Colors } from '../console';
 import type { Breakdown, Report, Work } from '../json/report';
 import { plain } from '../text/recorded-text';
-import { alignRows, type Column } from '../text/table';
+import { alignRows, type Column, wrapWords } from '../text/table';
 import { countOf, formatDuration, formatShare } from '../text/units';
 import {
   byRoute,
   culpritCounts,
   culpritName,
   headline,
+  impactOf,
   ioParts,
   overall,
   percentilesLine,
@@ -176,12 +177,9 @@ function findingLines(report: Report, look: Look): string[] {
   if (report.findings.length === 0) {
     return [];
   }
-  const lines = report.findings.flatMap((finding, index) => {
-    const impact = look.colors.dim(`(${formatDuration(finding.impactNs)} per tail request)`);
-    return [
-      `  ${index + 1}  ${look.colors.bold(plain(finding.action))}`,
-      `     ${plain(finding.sentence)} ${impact}`,
-    ];
-  });
+  const lines = report.findings.flatMap((finding, index) => [
+    `  ${index + 1}  ${look.colors.bold(plain(finding.action))}`,
+    ...wrapWords(plain(finding.sentence) + impactOf(finding), look.width, '     '),
+  ]);
   return [look.colors.bold('what to do'), ...lines];
 }

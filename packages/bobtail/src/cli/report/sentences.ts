@@ -4,7 +4,7 @@
  * Each function states facts of the report and paints nothing, so that both outputs and their tests
  * share the wording.
  */
-import type { Breakdown, Culprit, IoShare, Report } from '../json/report';
+import type { Breakdown, Culprit, Finding, IoShare, Report } from '../json/report';
 import { plain } from '../text/recorded-text';
 import {
   countOf,
@@ -124,6 +124,11 @@ export function culpritCounts(culprit: Culprit): string {
   const times = occurrences === 1 ? 'once' : `${formatCount(occurrences)} times`;
   const longest = occurrences === 1 ? '' : `, longest ${formatDuration(longestNs)}`;
   return `${times}${longest}, ${countOf(victims, 'request')} waited`;
+}
+
+/** ` (31.0 ms per tail request)`; nothing for findings about the recording itself. */
+export function impactOf(finding: Finding): string {
+  return finding.impactNs === 0 ? '' : ` (${formatDuration(finding.impactNs)} per tail request)`;
 }
 
 /** How far the report can be trusted: explained, inferred, truncated, lost, not available. */

@@ -71,3 +71,17 @@ function shorten(text: string, width: number): string {
   const tail = characters.slice(characters.length - Math.ceil(kept / 2));
   return `${head.join('')}…${tail.join('')}`;
 }
+
+/** Words in lines of at most `width` columns, each after `indent`. */
+export function wrapWords(text: string, width: number, indent: string): string[] {
+  const lines: string[] = [];
+  let line = indent;
+  for (const word of text.split(' ')) {
+    if (line !== indent && shownLength(line) + shownLength(word) >= width) {
+      lines.push(line);
+      line = indent;
+    }
+    line += line === indent ? word : ` ${word}`;
+  }
+  return [...lines, line];
+}

@@ -1,0 +1,53 @@
+/** What only a real terminal shows: Ctrl-C, colours, the progress line. */
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import { MAIN, makeFolder, SERVER } from './run-bobtail.mjs';
+
+const hasScript = spawnSync('script', ['--version']).status === 0;
+const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** Runs the command line in a pseudo-terminal; `type(text)` presses keys. */
+function startInTerminal(args, cwd, env = {}) {
+  const command = [process.execPath, MAIN, ...args].map(quote).join(' ');
+  const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+    cwd,
+    env: { ...process.env, TERM: 'xterm', ...env },
+  });
+  const seen = { text: '' };
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    seen.text += text;
+  });
+  const ended = new Promise((resolve) => {
+    child.on('close', (code) => resolve({ code, text: seen.text }));
+  });
+  const until = async (text) => {
+    while (!seen.text.includes(text)) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  return { type: (text) => child.stdin.write(text), until, ended };
+}
+
+test('Ctrl-C in a terminal arrives once', { skip: !hasScript, timeout: 30_000 }, async (t) => {
+  const args = ['record', '--', process.execPath, SERVER, 'on-SIGINT=6'];
+  const { type, until, ended } = startInTerminal(args, makeFolder(t));
+  await until('listening');
+  type('\x03');
+  const { code, text } = await ended;
+  assert.equal(code, 6, text);
+  assert.equal(text.match(/got SIGINT/g).length, 1, text);
+});
+
+test('progress is one line on a terminal only', {
+  skip: !hasScript,
+  timeout: 30_000,
+}, async (t) => {
+  const args = ['record', '--', process.execPath, SERVER, 'exit-after=2500=0'];
+  const { ended } = startInTerminal(args, makeFolder(t), { CI: '' });
+  const { text } = await ended;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the line is cleared with ESC
+  assert.match(text, /\x1b\[2Kbobtail: recording port \d+ · \d+ requests · [^\n]*\r/);
+  const inCi = await startInTerminal(args, makeFolder(t), { CI: '1' }).ended;
+  assert.doesNotMatch(inCi.text, /\[2K/);
+});
