@@ -9,6 +9,16 @@ use crate::history::History;
 use crate::path::{Culprit, CulpritKind};
 use crate::runs::{Run, RunKind};
 
+/// Stands for runs that are forgotten.
+const LOST: Run = Run {
+    start_ns: 0,
+    event: 0,
+    request: 0,
+    location: 0,
+    votes: 0,
+    kind: RunKind::Lost,
+};
+
 /// Adds the culprits of `[from, to)` to `culprits`, from which those of this segment start at
 /// `first`. Time before the oldest known run is charged to `Lost`.
 pub(crate) fn blame(
@@ -21,13 +31,13 @@ pub(crate) fn blame(
     let mut reached = from;
     for (_, run, start, end) in history.runs.pieces(from, to, history.now) {
         if start > reached {
-            add(culprits, first, nobody(CulpritKind::Lost, start - reached));
+            blame_run(history, &LOST, reached, start, first, culprits);
         }
         blame_run(history, run, start, end, first, culprits);
         reached = end;
     }
     if to > reached {
-        add(culprits, first, nobody(CulpritKind::Lost, to - reached));
+        blame_run(history, &LOST, reached, to, first, culprits);
     }
 }
 
@@ -93,17 +103,6 @@ pub(crate) fn blame_collections(
 /// Whether a run inside a loop event of the path belongs to another request.
 pub(crate) fn is_foreign(run: &Run, request: RequestId) -> bool {
     run.request != 0 && run.request != request
-}
-
-fn nobody(kind: CulpritKind, duration_ns: u64) -> Culprit {
-    Culprit {
-        kind,
-        event: 0,
-        request: 0,
-        route: 0,
-        location: 0,
-        duration_ns,
-    }
 }
 
 /// Runs of one event that follow each other make one culprit.

@@ -62,7 +62,11 @@ impl Walk {
                 });
                 break;
             }
-            let Some(back) = self.back(history, request, at, event) else {
+            // Only in a damaged trace does an event not come after what caused it.
+            let back = self
+                .back(history, request, at, event)
+                .filter(|back| back.event < at);
+            let Some(back) = back else {
                 path.truncated = true;
                 break;
             };
@@ -75,7 +79,6 @@ impl Walk {
                 inferred: back.inferred,
                 agent: back.agent,
             });
-            debug_assert!(back.event < at, "a predecessor is earlier");
             at = back.event;
         }
         path.events.reverse();
@@ -112,6 +115,15 @@ impl Walk {
         }
     }
 
+    /// What was waited for since then, if that is later than what is known already.
+    fn raise_floor(&mut self, floor: Floor) {
+        match self.floors.last_mut() {
+            Some(last) if last.event > floor.event => {}
+            Some(last) if last.event == floor.event => last.agent = last.agent.max(floor.agent),
+            _ => self.floors.push(floor),
+        }
+    }
+
     /// R1: the later of the registrar and the loop event.
     fn before_micro(
         &mut self,
@@ -133,10 +145,9 @@ impl Walk {
         let mut candidate = registrar;
         if registrar < within {
             candidate = within;
-            let above = self.floors.last().is_none_or(|f| f.event < registrar);
-            if registrar >= request.source_loop && within != request.source_loop && above {
+            if registrar >= request.source_loop && within != request.source_loop {
                 let agent = if kind == MicroKind::Agent { at } else { 0 };
-                self.floors.push(Floor {
+                self.raise_floor(Floor {
                     event: registrar,
                     inferred,
                     agent,

@@ -1,0 +1,9 @@
+//! Drawn traces and the critical path that must come out, as text.
+
+mod http;
+mod joins;
+mod losses;
+mod queues;
+mod sockets;
+mod steps;
+mod support;

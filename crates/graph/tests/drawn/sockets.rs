@@ -1,0 +1,232 @@
+//! Sockets to other services: who asked, who waits, and what is only guessed.
+
+use super::support::check;
+
+#[test]
+fn a_pooled_connection_is_not_confused_by_a_timer_of_the_same_request() {
+    check(
+        r#"
+        open 1 server
+        open 2 client "db:5432"
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "GET /db"
+             register timer op=1 due=3ms
+             register timer op=2 due=12ms
+        1ms  end
+        3ms  begin #2 timer op=1 ready=3ms
+        4ms  write 2
+             end
+        12ms begin #3 timer op=2 ready=12ms
+             end
+        24ms begin #4 read handle=2 ready=24ms
+             micro #5 promise from=1
+        25ms sink 1 200
+             end
+        "#,
+        1,
+        "GET /db 25ms
+         io 3ms timer#2
+         exec 1ms timer#2
+         io 20ms read#4 db:5432
+         exec 1ms read#4",
+    );
+}
+
+#[test]
+fn a_callback_whose_request_alone_wrote_to_the_socket_is_exact() {
+    check(
+        r#"
+        open 1 server
+        open 2 client "api:80"
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "GET /proxy"
+        1ms  write 2
+        2ms  end
+        8ms  begin #2 read handle=2 ready=7ms
+        9ms  sink 1 200
+             end
+        "#,
+        1,
+        "GET /proxy 9ms
+         exec 1ms read#1
+         io 6ms read#2 api:80
+         queue 1ms read#2 < other 1ms
+         exec 1ms read#2",
+    );
+}
+
+#[test]
+fn a_callback_on_a_socket_that_two_requests_wrote_to_is_inferred() {
+    check(
+        r#"
+        open 1 server
+        open 2 client "db:5432"
+        open 3 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "GET /one"
+             write 2
+        1ms  end
+        2ms  begin #2 read handle=3 ready=2ms
+             source 2 "GET /two"
+             write 2
+             end
+        8ms  begin #3 read handle=2 ready=8ms
+        9ms  sink 1 200
+             end
+        "#,
+        1,
+        "GET /one 9ms inferred=1
+         io 8ms read#3 db:5432 inferred
+         exec 1ms read#3 shared inferred",
+    );
+}
+
+#[test]
+fn a_bound_callback_on_a_shared_socket_is_exact() {
+    check(
+        r#"
+        open 1 server
+        open 2 client "db:5432"
+        open 3 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "GET /one"
+             write 2
+        1ms  end
+        2ms  begin #2 read handle=3 ready=2ms
+             source 2 "GET /two"
+             write 2
+             end
+        8ms  begin #3 read handle=2 ready=8ms
+        9ms  micro #4 callback from=1
+        10ms sink 1 200
+        12ms resume 3
+        13ms micro #5 callback from=2
+        14ms sink 2 200
+             end
+        "#,
+        2,
+        "GET /two 12ms
+         io 6ms read#3 db:5432
+         exec 1ms read#3
+         queue 3ms read#3 < callback#4 GET /one 3ms
+         exec 1ms read#3
+         exec 1ms callback#5",
+    );
+}
+
+#[test]
+fn connecting_then_asking() {
+    check(
+        r#"
+        open 1 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "GET /fetch"
+             register pool op=1 "dns.lookup api"
+        1ms  end
+        4ms  begin #2 pool op=1 ready=4ms run=4ms
+             register connect op=2 "api:80"
+             end
+        6ms  begin #3 connect op=2 handle=2 ready=6ms
+             open 2 client "api:80"
+             write 2
+             end
+        9ms  begin #4 read handle=2 ready=9ms
+             micro #5 promise from=1
+        10ms sink 1 200
+             end
+        "#,
+        1,
+        "GET /fetch 10ms
+         io 4ms pool-run pool#2 dns.lookup api
+         io 2ms connect#3 api:80
+         io 3ms read#4 api:80
+         exec 1ms read#4",
+    );
+}
+
+#[test]
+fn a_request_queued_by_the_agent_waits_for_the_socket_of_another() {
+    check(
+        r#"
+        open 1 server
+        open 2 client "api:80"
+        open 3 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "GET /one"
+             write 2
+             end
+        2ms  begin #2 read handle=3 ready=2ms
+             source 2 "GET /two"
+        3ms  end
+        9ms  begin #3 read handle=2 ready=9ms
+             micro #4 promise from=1
+        10ms sink 1 200
+        11ms micro #5 agent from=2
+             write 2
+        12ms end
+        20ms begin #6 read handle=2 ready=20ms
+             micro #7 promise from=2
+        21ms sink 2 200
+             end
+        "#,
+        2,
+        "GET /two 19ms
+         exec 1ms read#2
+         io 6ms agent#5 api:80 shared
+         exec 2ms read#3 shared
+         io 9ms read#6 api:80
+         exec 1ms read#6",
+    );
+}
+
+#[test]
+fn another_requests_arrival_that_wakes_a_long_poll_is_shared_work() {
+    check(
+        r#"
+        open 1 server
+        open 2 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "GET /poll"
+        1ms  end
+        8ms  begin #2 read handle=2 ready=7ms
+             source 2 "POST /message"
+        9ms  micro #3 promise from=1
+        10ms sink 1 200
+             end
+        "#,
+        1,
+        "GET /poll 10ms
+         exec 1ms read#1
+         io 6ms read#2 shared
+         queue 1ms read#2 < other 1ms
+         exec 1ms read#2 shared
+         exec 1ms promise#3",
+    );
+}
+
+#[test]
+fn a_batch_that_another_request_started_before_is_inferred() {
+    // Request 2 puts its callback into a list that the job of request 1 works off.
+    check(
+        r#"
+        open 1 server
+        open 2 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "GET /one"
+             register pool op=1 "batch"
+             end
+        2ms  begin #2 read handle=2 ready=2ms
+             source 2 "GET /two"
+        3ms  end
+        8ms  begin #3 pool op=1 ready=8ms run=8ms
+             sink 1 200
+        9ms  sink 2 200
+             end
+        "#,
+        2,
+        "GET /two 7ms inferred=1
+         exec 1ms read#2
+         io 5ms pool-run pool#3 batch shared inferred
+         exec 1ms pool#3 shared inferred",
+    );
+}

@@ -1,0 +1,168 @@
+//! From a drawing to the text of a request's path, and the check of what must always hold.
+
+use std::fmt::Write as _;
+
+use bobtail_graph::{
+    CulpritKind, Graph, Options, RequestPath, Resource, Segment, SegmentKind, Window,
+};
+use bobtail_testkit::{Drawn, draw};
+
+/// All finished requests of a drawing.
+pub fn paths(drawn: &Drawn, options: Options) -> Vec<RequestPath> {
+    let mut graph = Graph::new(options);
+    let mut paths = Vec::new();
+    let mut finished = |path: &RequestPath, _: Window<'_>| {
+        hold_invariants(path);
+        paths.push(path.clone());
+    };
+    for record in &drawn.records {
+        graph.push(*record, &mut finished);
+    }
+    graph.finish(&mut finished);
+    paths
+}
+
+/// Checks the path of one request of a drawing, line by line.
+pub fn check(drawing: &str, request: u32, expected: &str) {
+    let drawn = draw(drawing);
+    let paths = paths(&drawn, Options::default());
+    let path = paths
+        .iter()
+        .find(|p| p.id == request)
+        .expect("the request finished");
+    let expected: String = expected
+        .lines()
+        .map(|line| line.trim().to_owned() + "\n")
+        .collect();
+    let text = text(path, &drawn);
+    assert_eq!(text.trim(), expected.trim(), "\n--- got:\n{text}");
+}
+
+/// A path as text: what, then its segments.
+pub fn text(path: &RequestPath, drawn: &Drawn) -> String {
+    let mut text = format!("{} {}", drawn.text(path.route), ms(path.latency_ns));
+    if path.inferred_hops > 0 {
+        write!(text, " inferred={}", path.inferred_hops).unwrap();
+    }
+    if path.truncated {
+        text += " truncated";
+    }
+    for segment in &path.segments {
+        text += "\n";
+        segment_text(&mut text, path, segment, drawn);
+    }
+    text
+}
+
+fn segment_text(text: &mut String, path: &RequestPath, segment: &Segment, drawn: &Drawn) {
+    let kind = segment.kind.word();
+    write!(text, "{kind} {}", ms(segment.duration_ns)).unwrap();
+    if let Some(part) = segment.part {
+        write!(text, " {}", part.word()).unwrap();
+    }
+    write!(text, " {}#{}", segment.event_kind.word(), segment.event).unwrap();
+    match segment.resource {
+        Resource::Unnamed => {}
+        Resource::Client => *text += " client",
+        Resource::Named(id) => write!(text, " {}", drawn.text(id)).unwrap(),
+    }
+    let flags = [
+        (segment.shared, " shared"),
+        (segment.inferred, " inferred"),
+        (
+            !segment.exact && segment.kind != SegmentKind::Unattributed,
+            " inexact",
+        ),
+    ];
+    flags
+        .iter()
+        .filter(|(set, _)| *set)
+        .for_each(|(_, word)| *text += word);
+    for (index, culprit) in path.culprits_of(segment).iter().enumerate() {
+        *text += if index == 0 { " < " } else { ", " };
+        match culprit.kind {
+            CulpritKind::Event(kind) => {
+                write!(text, "{}#{}", kind.word(), culprit.event).unwrap();
+                let route = drawn.text(culprit.route);
+                let location = drawn.text(culprit.location);
+                for name in [route, location].into_iter().filter(|n| !n.is_empty()) {
+                    write!(text, " {name}").unwrap();
+                }
+            }
+            kind => *text += kind.word(),
+        }
+        write!(text, " {}", ms(culprit.duration_ns)).unwrap();
+    }
+}
+
+fn ms(ns: u64) -> String {
+    format!("{}ms", ns as f64 / 1e6)
+}
+
+/// What holds for every path, whatever the trace.
+pub fn hold_invariants(path: &RequestPath) {
+    if !path.walked {
+        return assert!(path.segments.is_empty() && path.events.is_empty());
+    }
+    let sum: u64 = path.segments.iter().map(|s| s.duration_ns).sum();
+    assert_eq!(
+        sum, path.latency_ns,
+        "segments sum to the latency: {path:#?}"
+    );
+    let mut at = path.source_ready_ns;
+    for segment in &path.segments {
+        assert_eq!(
+            segment.start_ns, at,
+            "segments follow each other: {path:#?}"
+        );
+        assert!(segment.duration_ns > 0, "no empty segment: {path:#?}");
+        at += segment.duration_ns;
+        hold_for_segment(path, segment);
+    }
+    for pair in path.events.windows(2) {
+        assert!(
+            pair[0].event < pair[1].event,
+            "no event before its parent: {path:#?}"
+        );
+    }
+    let gc: u64 = path.segments.iter().map(|s| s.gc_ns).sum();
+    assert_eq!(gc, path.gc_ns());
+    if !path.truncated {
+        let first = path.events.first().expect("a complete path has events");
+        assert_eq!(first.event, path.source_event);
+        assert_eq!(path.events.last().map(|e| e.event), Some(path.sink_event));
+    }
+}
+
+fn hold_for_segment(path: &RequestPath, segment: &Segment) {
+    let culprits = path.culprits_of(segment);
+    let blamed: u64 = culprits.iter().map(|c| c.duration_ns).sum();
+    let collected = culprits
+        .iter()
+        .filter(|c| matches!(c.kind, CulpritKind::Gc(_)));
+    let collected: u64 = collected.map(|c| c.duration_ns).sum();
+    assert!(
+        segment.gc_ns <= segment.duration_ns,
+        "work is exclusive: {segment:?}"
+    );
+    match segment.kind {
+        SegmentKind::Queue if !culprits.is_empty() => {
+            assert_eq!(
+                blamed, segment.duration_ns,
+                "culprits sum to the queue: {path:#?}"
+            );
+            assert_eq!(collected, segment.gc_ns);
+        }
+        SegmentKind::Exec if !culprits.is_empty() => {
+            assert_eq!((blamed, collected), (segment.gc_ns, segment.gc_ns));
+        }
+        SegmentKind::Queue | SegmentKind::Exec => {}
+        SegmentKind::Io | SegmentKind::Unattributed => {
+            assert_eq!(
+                (blamed, segment.gc_ns),
+                (0, 0),
+                "nobody to blame: {segment:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What must hold for every trace, on traces grown from seeds, and on records without any sense.
+
+#[path = "drawn/support.rs"]
+#[allow(
+    dead_code,
+    reason = "shared with the drawn tests, which use more of it"
+)]
+mod support;
+
+use bobtail_graph::{Graph, Hop, Options, RequestPath, Window};
+use bobtail_testkit::{Drawn, Shape, Simulation};
+use bobtail_trace::record::{
+    HandleKind, LoopKind, LossKind, MicroKind, Ready, ReadyQuality, Record,
+};
+use proptest::prelude::*;
+use support::paths;
+
+fn shapes() -> impl Strategy<Value = Shape> {
+    (
+        1..40u32,
+        1..6u32,
+        0..3u32,
+        0..4u32,
+        0..30u64,
+        1_000..5_000_000u64,
+    )
+        .prop_map(
+            |(connections, steps, sockets, chatter, collection_once_in, pause_ns)| Shape {
+                connections,
+                steps,
+                sockets,
+                chatter,
+                collection_once_in,
+                pause_ns,
+                ..Shape::default()
+            },
+        )
+}
+
+fn grown(seed: u64, shape: &Shape, count: usize) -> (Drawn, Simulation) {
+    let mut simulation = Simulation::new(seed, shape.clone());
+    let records = simulation.by_ref().take(count).collect();
+    (
+        Drawn {
+            records,
+            strings: simulation.strings().to_vec(),
+        },
+        simulation,
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Everything is recorded there, so nothing may be deduced, lost or unexplained, and each path
+    /// has exactly the waits that its request had one after the other.
+    #[test]
+    fn grown_traces_are_explained_completely(seed: u64, shape in shapes()) {
+        let (drawn, simulation) = grown(seed, &shape, 20_000);
+        let paths = paths(&drawn, Options::default());
+        prop_assert!(!paths.is_empty());
+        for path in &paths {
+            prop_assert!(path.complete());
+            prop_assert_eq!(path.inferred_hops, 0);
+            prop_assert_eq!(path.total_ns(bobtail_graph::SegmentKind::Unattributed), 0);
+            let own = |p: &&bobtail_graph::PathEvent| matches!(p.hop, Hop::Wait { .. });
+            let waits = path.events.iter().filter(own).count() as u32;
+            prop_assert!(Some(waits) >= simulation.waits(path.id), "{} waits: {:#?}", waits, path);
+        }
+    }
+
+    #[test]
+    fn the_same_trace_gives_the_same_paths(seed: u64) {
+        let (drawn, _) = grown(seed, &Shape::default(), 5_000);
+        prop_assert_eq!(paths(&drawn, Options::default()), paths(&drawn, Options::default()));
+    }
+
+    /// A small window truncates; what is left still sums up.
+    #[test]
+    fn a_small_window_never_breaks_a_sum(seed: u64, max_events in 1..64usize) {
+        let (drawn, _) = grown(seed, &Shape::default(), 10_000);
+        paths(&drawn, Options { max_events, ..Options::default() });
+    }
+
+    /// Losing any stretch of records may truncate, but breaks no sum and no order.
+    #[test]
+    fn a_gap_anywhere_never_breaks_a_sum(seed: u64, at in 100..4_000usize, length in 1..500usize) {
+        let (mut drawn, _) = grown(seed, &Shape::default(), 5_000);
+        let lost: Vec<_> = drawn.records.splice(at..at + length, []).collect();
+        let opens = |r: &&Record| matches!(r, Record::LoopBegin { .. } | Record::Micro { .. });
+        let events = lost.iter().filter(opens).count() as u32;
+        let count = length as u64;
+        drawn.records.insert(at, Record::Loss { kind: LossKind::NoChunk, count, events });
+        paths(&drawn, Options::default());
+    }
+
+    /// Nonsense must not panic either: a reader may hand on what a damaged file holds.
+    #[test]
+    fn records_without_sense_are_survived(records in prop::collection::vec(any_record(), 0..400)) {
+        paths(&Drawn { records, strings: Vec::new() }, Options { max_events: 32, ..Options::default() });
+    }
+}
+
+fn any_record() -> impl Strategy<Value = Record> {
+    let id = 0..12u32;
+    let ns = 0..60u64;
+    (
+        0..13u8,
+        id.clone(),
+        id.clone(),
+        id,
+        ns.clone(),
+        ns,
+        any::<bool>(),
+    )
+        .prop_map(|(what, a, b, c, t, u, flag)| record(what, [a, b, c], [t, u], flag))
+}
+
+fn record(what: u8, [a, b, c]: [u32; 3], [t, u]: [u64; 2], flag: bool) -> Record {
+    let kind = LoopKind::ALL[(a as usize + b as usize) % LoopKind::ALL.len()];
+    let ready = flag.then_some(Ready {
+        at_ns: u,
+        quality: ReadyQuality::Exact,
+    });
+    match what {
+        0 | 1 => Record::LoopBegin {
+            event: a,
+            kind,
+            begin_ns: t,
+            ready,
+            handle: b,
+            op: c,
+            run_ns: u,
+        },
+        2 => Record::LoopEnd { end_ns: t },
+        3 | 4 => Record::Micro {
+            event: a,
+            kind: MicroKind::ALL[b as usize % MicroKind::ALL.len()],
+            registrar: c,
+            begin_ns: flag.then_some(t),
+        },
+        5 => Record::Resume {
+            event: a,
+            at_ns: flag.then_some(t),
+        },
+        6 => Record::Poll {
+            enter_ns: t,
+            leave_ns: t + u,
+            ready_count: a,
+        },
+        7 => Record::Register {
+            op: a,
+            kind,
+            at_ns: t,
+            resource: b,
+            due_ns: flag.then_some(u),
+        },
+        8 => Record::Write {
+            handle: a,
+            at_ns: t,
+            bytes: u,
+        },
+        9 => Record::HandleOpen {
+            handle: a,
+            kind: HandleKind::ALL[b as usize % HandleKind::ALL.len()],
+            at_ns: t,
+            name: c,
+        },
+        10 => Record::Source {
+            request: a,
+            at_ns: t,
+            name: b,
+        },
+        11 => Record::Sink {
+            request: a,
+            at_ns: t,
+            route: b,
+            status: c,
+        },
+        _ => Record::Gc {
+            kind: a,
+            begin_ns: t,
+            end_ns: u,
+        },
+    }
+}
+
+#[test]
+fn memory_is_bounded_by_the_window_and_not_by_the_trace() {
+    let mut graph = Graph::new(Options {
+        max_events: 1 << 14,
+        ..Options::default()
+    });
+    let mut count = 0;
+    let shape = Shape {
+        connections: 4,
+        ..Shape::default()
+    };
+    for record in Simulation::new(3, shape).take(400_000) {
+        graph.push(record, &mut |path: &RequestPath, _: Window<'_>| {
+            count += 1;
+            assert!(path.complete());
+        });
+    }
+    assert!(count > 10_000, "{count}");
+}
