@@ -44,16 +44,30 @@ impl StreamState {
     #[inline]
     pub(crate) fn decode(&mut self, bytes: &[u8], at: &mut usize) -> Result<Record, Damage> {
         let tag = *bytes.get(*at).ok_or(Damage::End)?;
-        *at += 1;
+        if tag & tag::KIND_BITS != tag::MICRO {
+            return self.decode_other(tag, bytes, at);
+        }
         let mut fields = Fields {
             bytes,
-            at,
+            at: *at + 1,
             state: self,
         };
-        if tag & tag::KIND_BITS == tag::MICRO {
-            return fields.micro(tag);
-        }
-        fields.other(tag)
+        let record = fields.micro(tag);
+        *at = fields.at;
+        record
+    }
+
+    /// Apart, so that the position of the frequent MICRO stays in a register.
+    #[inline(never)]
+    fn decode_other(&mut self, tag: u8, bytes: &[u8], at: &mut usize) -> Result<Record, Damage> {
+        let mut fields = Fields {
+            bytes,
+            at: *at + 1,
+            state: self,
+        };
+        let record = fields.other(tag);
+        *at = fields.at;
+        record
     }
 }
 

@@ -10,14 +10,14 @@ use crate::varint;
 /// A record being decoded: its bytes from `at` on, and the state its deltas refer to.
 pub(crate) struct Fields<'a> {
     pub(crate) bytes: &'a [u8],
-    pub(crate) at: &'a mut usize,
+    pub(crate) at: usize,
     pub(crate) state: &'a mut StreamState,
 }
 
 impl Fields<'_> {
     #[inline(always)]
     pub(crate) fn take(&mut self) -> Result<u64, Damage> {
-        varint::take(self.bytes, self.at)
+        varint::take(self.bytes, &mut self.at)
     }
 
     #[inline(always)]

@@ -2,20 +2,24 @@
 
 use crate::error::Damage;
 
-/// Takes the number at `*at` and moves `*at` behind it.
+/// Takes the number at `*at` and moves `*at` behind it. One and two bytes, which nearly all numbers
+/// take, need no loop.
 #[inline(always)]
 pub(crate) fn take(bytes: &[u8], at: &mut usize) -> Result<u64, Damage> {
-    match bytes.get(*at) {
-        Some(&byte) if byte < 0x80 => {
+    match bytes.get(*at..) {
+        Some(&[low, ..]) if low < 0x80 => {
             *at += 1;
-            Ok(u64::from(byte))
+            Ok(u64::from(low))
         }
-        Some(_) => take_long(bytes, at),
-        None => Err(Damage::End),
+        Some(&[low, high, ..]) if high < 0x80 => {
+            *at += 2;
+            Ok(u64::from(low & 0x7f) | u64::from(high) << 7)
+        }
+        _ => take_long(bytes, at),
     }
 }
 
-#[inline]
+#[inline(never)]
 fn take_long(bytes: &[u8], at: &mut usize) -> Result<u64, Damage> {
     let mut value = 0u64;
     let mut shift = 0;
