@@ -7,7 +7,7 @@ export default {
         {
           io: 'child',
           resource: /^child sleep$/,
-          from: ['spawn', 'spawned'],
+          from: 'spawn',
           begin: 'exited',
         },
       ],

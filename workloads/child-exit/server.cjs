@@ -8,7 +8,7 @@ const truth = require('../plant/truth.cjs');
 function convert(planted, response) {
   planted.note('spawn');
   const child = spawn('sleep', ['0.04'], { stdio: 'ignore' });
-  planted.note('spawned');
+  planted.note('spawnEnd');
   child.on('exit', () => {
     planted.note('exited');
     planted.answer(response);

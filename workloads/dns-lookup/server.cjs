@@ -12,11 +12,14 @@ function lookUp(planted, response) {
     planted.note('found');
     planted.answer(response);
   });
+  planted.note('askEnd');
 }
 
 async function lookUpAwaited(planted, response) {
   planted.note('ask');
-  await dns.promises.lookup('localhost');
+  const pending = dns.promises.lookup('localhost');
+  planted.note('askEnd');
+  await pending;
   planted.note('found');
   planted.answer(response);
 }

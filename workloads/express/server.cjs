@@ -19,6 +19,7 @@ app.use('/orders', (request, _response, next) => {
     request.planted.note('woke');
     next();
   }, 25);
+  request.planted.note('waitEnd');
 });
 
 app.get('/orders/:id', async (request, response) => {

@@ -26,7 +26,9 @@ async function slowRead(planted) {
   planted.note('slept');
   files.fillAfter('slow.dat', 40);
   planted.note('read');
-  const { bytesRead, buffer } = await file.read(Buffer.alloc(200), 0, 200, null);
+  const pending = file.read(Buffer.alloc(200), 0, 200, null);
+  planted.note('readEnd');
+  const { bytesRead, buffer } = await pending;
   planted.note('done');
   planted.set('written', writtenNs(buffer.subarray(0, bytesRead)));
 }
@@ -34,7 +36,9 @@ async function slowRead(planted) {
 async function fanOut(planted, response) {
   planted.resource('reading', 'fs.read');
   planted.note('wait');
-  await Promise.all([sleep(35), slowRead(planted), ask(20)]);
+  const pending = Promise.all([sleep(35), slowRead(planted), ask(20)]);
+  planted.note('waitEnd');
+  await pending;
   await null;
   planted.answer(response);
 }

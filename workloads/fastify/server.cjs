@@ -13,7 +13,9 @@ app.addHook('preHandler', async (request) => {
   if (request.url === '/warm') return;
   request.planted.note('wait');
   request.planted.set('due', request.planted.marks.wait + 25e6);
-  await new Promise((resolve) => setTimeout(resolve, 25));
+  const pending = new Promise((resolve) => setTimeout(resolve, 25));
+  request.planted.note('waitEnd');
+  await pending;
   request.planted.note('woke');
 });
 

@@ -80,9 +80,9 @@ function checkIo(name, hop, expectation, { marks, explained }, failures) {
   }
 }
 
-/** A mark, or the two marks it lies between. */
+/** The two marks a moment lies between; a call's lies between `name` and `nameEnd`, its return. */
 function moment(marks, mark) {
-  const pair = Array.isArray(mark) ? mark : [mark, mark];
+  const pair = Array.isArray(mark) ? mark : [mark, `${mark}End` in marks ? `${mark}End` : mark];
   return pair.map((name) => {
     const atNs = typeof name === 'function' ? name(marks) : marks[name];
     if (!Number.isFinite(atNs)) throw new Error(`nothing was planted under the mark ${name}`);

@@ -13,7 +13,7 @@ export default {
           io: 'read',
           resource: 'database',
           shared: false,
-          from: ['query', 'asked'],
+          from: 'query',
           ready: ({ query }) => query + QUERY_NS,
           begin: 'answered',
         },

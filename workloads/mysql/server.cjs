@@ -18,8 +18,9 @@ function slow(pool, address, planted, response) {
       planted.note('answered');
       planted.answer(response);
     });
-    planted.note('asked');
+    planted.note('queryEnd');
   }, 5);
+  planted.note('waitEnd');
 }
 
 startDatabase().then(({ host, port }) => {

@@ -11,11 +11,13 @@ async function slow(planted, response) {
   planted.resource('database', `${host}:${port}`);
   setTimeout(() => undefined, 15);
   planted.note('wait');
-  await new Promise((resolve) => setTimeout(resolve, 5));
+  const pending = new Promise((resolve) => setTimeout(resolve, 5));
+  planted.note('waitEnd');
+  await pending;
   planted.note('woke');
   planted.note('query');
   const answered = pool.query('select something');
-  planted.note('asked');
+  planted.note('queryEnd');
   await answered;
   planted.note('answered');
   planted.answer(response);

@@ -12,6 +12,7 @@ function logIn(planted, response) {
     planted.note('hashed');
     planted.answer(response);
   });
+  planted.note('hashEnd');
 }
 
 const server = http.createServer((request, response) => {

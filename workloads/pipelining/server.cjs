@@ -11,6 +11,7 @@ function after(ms, planted, response) {
     planted.note('woke');
     planted.answer(response);
   }, ms);
+  planted.note('waitEnd');
 }
 
 const server = http.createServer((request, response) => {

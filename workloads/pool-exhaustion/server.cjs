@@ -28,6 +28,7 @@ function takeAll(planted, response) {
       planted.answer(response);
     });
   }
+  planted.note('readEnd');
 }
 
 function short(planted, response) {
@@ -41,6 +42,7 @@ function short(planted, response) {
     else planted.set('freed', planted.marks.done);
     planted.answer(response);
   });
+  planted.note('statEnd');
 }
 
 const server = http.createServer((request, response) => {

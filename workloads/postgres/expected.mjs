@@ -6,7 +6,7 @@ const queried = {
   io: 'read',
   resource: 'database',
   shared: false,
-  from: ['query', 'asked'],
+  from: 'query',
   ready: ({ query }) => query + QUERY_NS,
   begin: 'answered',
 };

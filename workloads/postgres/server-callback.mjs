@@ -18,8 +18,9 @@ function query(planted, response) {
       planted.note('answered');
       planted.answer(response);
     });
-    planted.note('asked');
+    planted.note('queryEnd');
   }, 5);
+  planted.note('waitEnd');
 }
 
 const server = createServer((request, response) => {

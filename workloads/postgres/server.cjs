@@ -25,8 +25,9 @@ function query(planted, response) {
       planted.note('answered');
       planted.answer(response);
     });
-    planted.note('asked');
+    planted.note('queryEnd');
   }, 5);
+  planted.note('waitEnd');
 }
 
 /** Takes a connection first: the second of two requests waits for the first one's. */
@@ -45,6 +46,7 @@ function checkout(planted, response) {
     });
     planted.note('asked');
   });
+  planted.note('connectEnd');
 }
 
 const server = http.createServer((request, response) => {

@@ -15,11 +15,13 @@ async function query(planted, response) {
   planted.resource('database', `${database.hostname}:${database.port}`);
   decoy();
   planted.note('wait');
-  await new Promise((resolve) => setTimeout(resolve, 5));
+  const pending = new Promise((resolve) => setTimeout(resolve, 5));
+  planted.note('waitEnd');
+  await pending;
   planted.note('woke');
   planted.note('query');
   const answered = pool.query('select pg_sleep(0.04)');
-  planted.note('asked');
+  planted.note('queryEnd');
   await answered;
   planted.note('answered');
   planted.answer(response);
@@ -30,7 +32,9 @@ async function checkout(planted, response) {
   planted.resource('database', `${database.hostname}:${database.port}`);
   decoy();
   planted.note('connect');
-  const client = await pool.connect();
+  const pending = pool.connect();
+  planted.note('connectEnd');
+  const client = await pending;
   planted.note('connected');
   const answered = client.query('select pg_sleep(0.04)');
   planted.note('asked');

@@ -12,7 +12,7 @@ export default {
           io: 'read',
           resource: 'redis',
           shared: false,
-          from: ['ask', 'asked'],
+          from: 'ask',
           ready: ({ ask }) => ask + 40e6,
           begin: 'answered',
         },

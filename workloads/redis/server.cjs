@@ -21,8 +21,9 @@ function slow(planted, response) {
       planted.note('answered');
       planted.answer(response);
     });
-    planted.note('asked');
+    planted.note('askEnd');
   }, 5);
+  planted.note('waitEnd');
 }
 
 const server = http.createServer((request, response) => {

@@ -11,11 +11,13 @@ async function slow(planted, response) {
   planted.resource('redis', address);
   setTimeout(() => undefined, 15);
   planted.note('wait');
-  await new Promise((resolve) => setTimeout(resolve, 5));
+  const pending = new Promise((resolve) => setTimeout(resolve, 5));
+  planted.note('waitEnd');
+  await pending;
   planted.note('woke');
   planted.note('ask');
   const answered = redis.debug('SLEEP', '0.04');
-  planted.note('asked');
+  planted.note('askEnd');
   await answered;
   planted.note('answered');
   planted.answer(response);

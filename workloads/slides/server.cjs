@@ -33,6 +33,7 @@ function readAll(planted, response) {
     }
     planted.note('started');
   });
+  planted.note('readdirEnd');
 }
 
 const server = http.createServer((request, response) => {

@@ -24,7 +24,9 @@ function slow(planted, response) {
       fs.closeSync(fd);
       planted.answer(response);
     });
+    planted.note('readEnd');
   });
+  planted.note('openEnd');
 }
 
 const server = http.createServer((request, response) => {

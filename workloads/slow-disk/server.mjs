@@ -11,11 +11,15 @@ async function slow(planted, response) {
   planted.resource('opening', `fs.open ${files.path('invoice.dat')}`);
   planted.resource('reading', `fs.read ${files.path('invoice.dat')}`);
   planted.note('open');
-  const handle = await open(files.path('invoice.dat'), constants.O_RDWR);
+  const opening = open(files.path('invoice.dat'), constants.O_RDWR);
+  planted.note('openEnd');
+  const handle = await opening;
   planted.note('opened');
   files.fillAfter('invoice.dat', 40);
   planted.note('read');
-  const { bytesRead, buffer } = await handle.read(Buffer.alloc(200), 0, 200, null);
+  const reading = handle.read(Buffer.alloc(200), 0, 200, null);
+  planted.note('readEnd');
+  const { bytesRead, buffer } = await reading;
   planted.note('done');
   planted.set('written', writtenNs(buffer.subarray(0, bytesRead)));
   planted.answer(response);

@@ -26,6 +26,7 @@ function slow(upstream, planted, response) {
       planted.answer(response);
     });
   });
+  planted.note('askEnd');
 }
 
 startUpstream().then((upstream) => {

@@ -9,7 +9,9 @@ const upstream = await upstreams.startUpstream();
 async function slow(planted, response) {
   planted.resource('upstream', upstream.address);
   planted.note('ask');
-  const answer = await fetch(`http://${upstream.address}/40`);
+  const pending = fetch(`http://${upstream.address}/40`);
+  planted.note('askEnd');
+  const answer = await pending;
   planted.note('answered');
   const { answeredNs } = await answer.json();
   planted.set('sentBack', answeredNs);
@@ -19,7 +21,9 @@ async function slow(planted, response) {
 async function slowUndici(planted, response) {
   planted.resource('upstream', upstream.address);
   planted.note('ask');
-  const answer = await undiciRequest(`http://${upstream.address}/40`);
+  const pending = undiciRequest(`http://${upstream.address}/40`);
+  planted.note('askEnd');
+  const answer = await pending;
   planted.note('answered');
   const { answeredNs } = await answer.body.json();
   planted.set('sentBack', answeredNs);

@@ -17,17 +17,22 @@ const routes = {
       due(planted);
       planted.answer(response);
     }, WAIT_MS);
+    planted.note('waitEnd');
   },
   '/promise': async (planted, response) => {
     planted.note('wait');
-    await later(WAIT_MS);
+    const pending = later(WAIT_MS);
+    planted.note('waitEnd');
+    await pending;
     planted.note('woke');
     due(planted);
     planted.answer(response);
   },
   '/wrapped': async (planted, response) => {
     planted.note('wait');
-    await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
+    const pending = new Promise((resolve) => setTimeout(resolve, WAIT_MS));
+    planted.note('waitEnd');
+    await pending;
     planted.note('woke');
     due(planted);
     planted.answer(response);

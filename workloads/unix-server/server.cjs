@@ -11,6 +11,7 @@ function step(planted, response) {
     planted.note('woke');
     planted.answer(response);
   }, 25);
+  planted.note('waitEnd');
 }
 
 const server = http.createServer((request, response) => {

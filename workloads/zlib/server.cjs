@@ -15,6 +15,7 @@ function compress(planted, response) {
     planted.note('compressed');
     planted.answer(response);
   });
+  planted.note('compressEnd');
 }
 
 const server = http.createServer((request, response) => {
