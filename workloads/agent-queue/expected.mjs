@@ -2,11 +2,17 @@
 const called = {
   io: 'read',
   resource: 'upstream',
-  from: 'socket',
+  from: ['socket', 'received'],
   ready: 'sentBack',
-  begin: 'answered',
+  by: 'answered',
 };
-const queued = { io: /./, shared: true, from: 'ask', ready: 'socket', begin: 'socket' };
+
+/** The upstream's answer to the request before, which freed the socket. */
+function freed({ socket }, { all }) {
+  return Math.max(...all.map(({ marks }) => marks.sentBack).filter((atNs) => atNs < socket));
+}
+
+const queued = { io: /./, shared: true, from: 'ask', ready: freed, by: 'socket' };
 
 export default {
   warm: ['/ask'],

@@ -13,10 +13,13 @@ const queue = {
   rangeNs: ({ marks }) => [marks.begin - marks.handed, marks.begin - marks.sent],
   culprits: [{ route: 'GET /work', rangeNs: servedBefore }],
 };
-const exec = {
-  exec: 'read',
-  rangeNs: ({ marks }) => [marks.end - marks.begin, marks.ended - marks.begin],
-};
+/** Reading and parsing lie before the mark `begin`, but after the one served before. */
+function served({ marks, all }) {
+  const ends = all.map((other) => other.marks.ended).filter((atNs) => atNs < marks.begin);
+  return [marks.end - marks.begin, marks.ended - Math.max(marks.sent, ...ends)];
+}
+
+const exec = { exec: 'read', rangeNs: served };
 
 export default {
   drive: [{ repeat: 2, send: [{ path: '/work', count: 12 }] }],

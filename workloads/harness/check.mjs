@@ -60,18 +60,30 @@ function queueAfterNs(segments, hop) {
   return queueNs;
 }
 
-/** The times of an io hop: its wait, from the registration to the callback, and its ready time. */
-function checkIo(name, hop, expectation, { marks, explained }, failures) {
-  const { from, ready, begin, part, partNs, shared } = expectation;
+/**
+ * The times of an io hop. `begin` marks the event's own callback, so its wait (io and queue) is
+ * known; `by` marks code deeper in the event (behind a parser), so its wait ended by then. `ready`
+ * is when whoever was waited for was done.
+ */
+function checkIo(name, hop, expectation, truth, failures) {
+  const { from, ready, begin, by, part, partNs, shared } = expectation;
+  const { marks, explained } = truth;
   if (shared !== undefined && hop.shared !== shared) failures.push(`${name}: shared=${hop.shared}`);
-  const at = (mark) => moment(marks, mark);
-  const queueNs = queueAfterNs(explained.segments, hop);
+  const at = (mark) => moment(truth, mark);
+  const waitNs = hop.durationNs + queueAfterNs(explained.segments, hop);
   if (begin) {
-    const waitNs = [at(begin)[0] - at(from)[1], at(begin)[1] - at(from)[0]];
-    within(`${name}, wait to callback`, hop.durationNs + queueNs, waitNs, failures);
+    const rangeNs = [at(begin)[0] - at(from)[1], at(begin)[1] - at(from)[0]];
+    within(`${name}, wait to callback`, waitNs, rangeNs, failures);
   }
+  if (by)
+    within(
+      `${name}, wait`,
+      waitNs,
+      [at(ready)[0] - at(from)[1], at(by)[1] - at(from)[0]],
+      failures,
+    );
   if (ready) {
-    const ioNs = [at(ready)[0] - at(from)[1], at(begin ?? ready)[1] - at(from)[0]];
+    const ioNs = [at(ready)[0] - at(from)[1], at(begin ?? by)[1] - at(from)[0]];
     within(`${name}, io`, hop.durationNs, ioNs, failures);
   }
   if (part) {
@@ -81,10 +93,11 @@ function checkIo(name, hop, expectation, { marks, explained }, failures) {
 }
 
 /** The two marks a moment lies between; a call's lies between `name` and `nameEnd`, its return. */
-function moment(marks, mark) {
+function moment(truth, mark) {
+  const { marks } = truth;
   const pair = Array.isArray(mark) ? mark : [mark, `${mark}End` in marks ? `${mark}End` : mark];
   return pair.map((name) => {
-    const atNs = typeof name === 'function' ? name(marks) : marks[name];
+    const atNs = typeof name === 'function' ? name(marks, truth) : marks[name];
     if (!Number.isFinite(atNs)) throw new Error(`nothing was planted under the mark ${name}`);
     return atNs;
   });
@@ -193,7 +206,9 @@ function checkWhole({ explained, marks }, expectation, failures) {
     failures.push(`${explained.inferredHops} inferred hops, expected ${inferred}`);
   const unattributedNs = sum(segments, ({ kind }) => kind === 'unattributed');
   if (unattributedNs > 0.01 * latencyNs) failures.push(`unattributed ${ms(unattributedNs)}`);
-  const latency = [marks.end - marks.handed, marks.ended - marks.sent];
+  // Without a stamp of its arrival, a request is seen no earlier than its connection is polled.
+  const arrived = expectation.arrival === 'unstamped' ? marks.begin : marks.handed;
+  const latency = [marks.end - arrived, marks.ended - marks.sent];
   within('latency', latencyNs, latency, failures);
 }
 

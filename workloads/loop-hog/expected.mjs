@@ -6,7 +6,7 @@ export default {
       path: [
         {
           exec: 'read',
-          rangeNs: ({ marks }) => [marks.end - marks.begin, marks.ended - marks.begin],
+          rangeNs: ({ marks }) => [marks.end - marks.begin, marks.ended - marks.sent],
         },
       ],
     },

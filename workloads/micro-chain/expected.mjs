@@ -8,7 +8,7 @@ export default {
         {
           chain: /read|tick|microtask/,
           kinds: ['exec'],
-          rangeNs: ({ marks }) => [marks.immediate - marks.begin, marks.turned - marks.begin],
+          rangeNs: ({ marks }) => [marks.immediate - marks.begin, marks.turned - marks.sent],
         },
         {
           chain: /immediate|promise/,

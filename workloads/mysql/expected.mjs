@@ -15,7 +15,7 @@ export default {
           shared: false,
           from: 'query',
           ready: ({ query }) => query + QUERY_NS,
-          begin: 'answered',
+          by: 'answered',
         },
       ],
     },

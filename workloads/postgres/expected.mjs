@@ -8,9 +8,16 @@ const queried = {
   shared: false,
   from: 'query',
   ready: ({ query }) => query + QUERY_NS,
-  begin: 'answered',
+  by: 'answered',
 };
-const connected = { io: /./, shared: true, from: 'connect', begin: 'connected' };
+
+/** The end of the query before, which freed the connection. */
+function freed({ connected: at }, { all }) {
+  const before = all.map(({ marks }) => marks.connected).filter((atNs) => atNs < at);
+  return Math.max(...before) + QUERY_NS;
+}
+
+const connected = { io: /./, shared: true, from: 'connect', ready: freed, by: 'connected' };
 const queriedThen = {
   ...queried,
   from: ['connected', 'asked'],

@@ -14,7 +14,7 @@ export default {
           shared: false,
           from: 'ask',
           ready: ({ ask }) => ask + 40e6,
-          begin: 'answered',
+          by: 'answered',
         },
       ],
     },

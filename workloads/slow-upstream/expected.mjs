@@ -1,6 +1,12 @@
 // What is asked of this server, and what a recording of it must say.
 const path = [
-  { io: 'read', resource: 'upstream', from: 'ask', ready: 'sentBack', begin: 'answered' },
+  {
+    io: 'read',
+    resource: 'upstream',
+    from: ['ask', 'received'],
+    ready: 'sentBack',
+    by: 'answered',
+  },
 ];
 
 export default {

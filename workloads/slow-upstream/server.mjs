@@ -13,7 +13,8 @@ async function slow(planted, response) {
   planted.note('askEnd');
   const answer = await pending;
   planted.note('answered');
-  const { answeredNs } = await answer.json();
+  const { receivedNs, answeredNs } = await answer.json();
+  planted.set('received', receivedNs);
   planted.set('sentBack', answeredNs);
   planted.answer(response);
 }
@@ -25,7 +26,8 @@ async function slowUndici(planted, response) {
   planted.note('askEnd');
   const answer = await pending;
   planted.note('answered');
-  const { answeredNs } = await answer.body.json();
+  const { receivedNs, answeredNs } = await answer.body.json();
+  planted.set('received', receivedNs);
   planted.set('sentBack', answeredNs);
   planted.answer(response);
 }

@@ -3,7 +3,13 @@ const path = [{ io: /^timers?$/, resource: /timer/, from: 'wait', ready: 'due', 
 
 export default {
   servers: ['server.mjs'],
-  drive: [{ repeat: 4, send: [{ path: '/callback' }, { path: '/promise' }, { path: '/wrapped' }] }],
+  drive: [
+    { repeat: 3, send: [{ path: '/callback' }] },
+    { repeat: 3, send: [{ path: '/promise' }] },
+    { repeat: 3, send: [{ path: '/wrapped' }] },
+    // All due in one run of the timer list: each must come out as its own.
+    { repeat: 3, send: [{ path: '/callback' }, { path: '/promise' }, { path: '/wrapped' }] },
+  ],
   routes: {
     'GET /callback': { path },
     'GET /promise': { path },

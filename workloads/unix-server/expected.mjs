@@ -2,6 +2,9 @@
 export default {
   drive: [{ repeat: 5, send: [{ path: '/step' }] }],
   routes: {
-    'GET /step': { path: [{ io: 'timer', from: 'wait', ready: 'due', begin: 'woke' }] },
+    'GET /step': {
+      arrival: 'unstamped',
+      path: [{ io: 'timer', from: 'wait', ready: 'due', begin: 'woke' }],
+    },
   },
 };

@@ -5,7 +5,13 @@ export default {
   routes: {
     'GET /slow': {
       path: [
-        { io: 'read', resource: 'upstream', from: 'ask', ready: 'sentBack', begin: 'answered' },
+        {
+          io: 'read',
+          resource: 'upstream',
+          from: ['ask', 'received'],
+          ready: 'sentBack',
+          by: 'answered',
+        },
       ],
     },
   },

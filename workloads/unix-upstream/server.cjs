@@ -21,7 +21,8 @@ function slow(upstream, planted, response) {
   planted.note('ask');
   http.get({ socketPath: upstream.socketPath, path: '/40', agent }, (answer) => {
     planted.note('answered');
-    read(answer, ({ answeredNs }) => {
+    read(answer, ({ receivedNs, answeredNs }) => {
+      planted.set('received', receivedNs);
       planted.set('sentBack', answeredNs);
       planted.answer(response);
     });
