@@ -144,20 +144,32 @@ fn breakdowns(aggregate: &Aggregate) -> Vec<Breakdown> {
         .collect()
 }
 
+/// Means that sum up: what rounding loses goes to the largest part.
 fn breakdown(route: &str, class: Class, sums: &Sums) -> Breakdown {
     let mean = |sum: u64| sum / sums.count.max(1);
-    let gc_ns = mean(sums.gc_ns);
-    let on_loop_ns = mean(sums.queue_ns + sums.exec_ns);
+    let latency_ns = mean(sums.latency_ns);
+    let mut parts = [
+        sums.io_ns,
+        sums.queue_ns,
+        sums.exec_ns,
+        sums.unattributed_ns,
+    ]
+    .map(mean);
+    let rest = latency_ns - parts.iter().sum::<u64>();
+    if let Some(largest) = parts.iter_mut().max() {
+        *largest += rest;
+    }
+    let [io_ns, queue_ns, exec_ns, unattributed_ns] = parts;
     Breakdown {
         route: route.into(),
         class,
         count: sums.count,
-        latency_ns: mean(sums.latency_ns),
-        io_ns: mean(sums.io_ns),
-        queue_ns: mean(sums.queue_ns),
-        exec_ns: mean(sums.exec_ns),
-        unattributed_ns: mean(sums.unattributed_ns),
-        work: Work::of(on_loop_ns, gc_ns),
+        latency_ns,
+        io_ns,
+        queue_ns,
+        exec_ns,
+        unattributed_ns,
+        work: Work::of(queue_ns + exec_ns, mean(sums.gc_ns)),
         paper_sum_ns: mean(sums.paper_ns),
     }
 }

@@ -5,6 +5,8 @@ use crate::report::{Culprit, CulpritKind, Finding};
 
 /// A callback is a hog when it holds the loop for this long.
 const HOG_NS: u64 = 1_000_000;
+/// … and when its longest run is at least one part in so many of what a victim waits for it.
+const HOG_SHARE: u64 = 5;
 /// Share of the tail's latency from which a cause is worth telling.
 const WORTH_TELLING: f64 = 0.1;
 /// Share from which a cause is the dominant one.
@@ -15,9 +17,9 @@ pub(super) fn loop_hog(evidence: &Evidence<'_>) -> Option<Finding> {
     let hog = evidence
         .culprits
         .iter()
-        .find(|c| c.kind == CulpritKind::Event)?;
+        .find(|c| c.kind == CulpritKind::Event && holds(c))?;
     let impact_ns = evidence.per_request(hog.inflicted_ns);
-    if evidence.share(impact_ns) < WORTH_TELLING || hog.longest_ns < HOG_NS {
+    if evidence.share(impact_ns) < WORTH_TELLING {
         return None;
     }
     let who = name(hog);
@@ -26,7 +28,7 @@ pub(super) fn loop_hog(evidence: &Evidence<'_>) -> Option<Finding> {
          up to {} at a stretch",
         hog.victims,
         evidence.tail.count,
-        time(hog.inflicted_ns / hog.victims.max(1)),
+        time(wait_of_victim_ns(hog)),
         hog.occurrences,
         time(hog.longest_ns),
     );
@@ -34,11 +36,24 @@ pub(super) fn loop_hog(evidence: &Evidence<'_>) -> Option<Finding> {
     Some(finding("loop-hog", impact_ns, sentence, action))
 }
 
+/// One run of it matters by itself; otherwise it is part of a crowd.
+fn holds(culprit: &Culprit) -> bool {
+    let one_in_the_way = culprit.longest_ns * HOG_SHARE >= wait_of_victim_ns(culprit);
+    culprit.longest_ns >= HOG_NS && one_in_the_way
+}
+
+fn wait_of_victim_ns(culprit: &Culprit) -> u64 {
+    culprit.inflicted_ns / culprit.victims.max(1)
+}
+
 fn name(culprit: &Culprit) -> String {
     match (&culprit.route, &culprit.location) {
         (Some(route), Some(location)) => format!("{location} ({route})"),
         (Some(one), None) | (None, Some(one)) => one.clone(),
-        (None, None) => format!("a {} callback of no request", culprit.word),
+        (None, None) => format!(
+            "a callback of kind \"{}\" outside any request",
+            culprit.word
+        ),
     }
 }
 

@@ -1,0 +1,232 @@
+//! Planted causes and the finding that must name each.
+
+use bobtail_breakdown::report::{CulpritKind, Finding, Report};
+use bobtail_testkit::draw;
+
+use super::support::report_at;
+
+/// Repeats a 1 s scene 30 times, with `$t` as its start in ms and `$1` … `$4` as fresh numbers.
+fn repeated(scene: &str) -> Report {
+    repeated_at(scene, 50.0)
+}
+
+fn repeated_at(scene: &str, percentile: f64) -> Report {
+    let mut text = String::from("open 900 server\nopen 901 server\nopen 902 client \"db:5432\"\n");
+    for turn in 0..30 {
+        for line in scene.lines() {
+            let mut line = line.to_owned();
+            for n in 1..=4 {
+                line = line.replace(&format!("${n}"), &(turn * 4 + n).to_string());
+            }
+            let at = |ms: i64| format!("{}ms", i64::from(turn) * 1000 + ms);
+            while let Some(start) = line.find('@') {
+                let rest = &line[start + 1..];
+                let end = rest
+                    .find(|c: char| !c.is_ascii_digit())
+                    .unwrap_or(rest.len());
+                let time = at(rest[..end].parse().unwrap());
+                line.replace_range(start..start + 1 + end, &time);
+            }
+            text += &(line + "\n");
+        }
+    }
+    report_at(&[draw(&text)], percentile)
+}
+
+fn expect<'a>(report: &'a Report, code: &str, impact_ms: u64) -> &'a Finding {
+    let first = report.findings.first().expect("a finding");
+    assert_eq!(
+        (first.code.as_str(), first.impact_ns),
+        (code, impact_ms * 1_000_000),
+        "{report:#?}"
+    );
+    first
+}
+
+#[test]
+fn a_hog_is_named_by_route_and_place() {
+    let report = repeated_at(
+        r#"@0 begin read handle=900 ready=@0
+           source $1 "GET /export?id=$1"
+           @20 at "serialize export.ts:88"
+           @60 sink $1 200 "GET /export"
+           end
+           begin read handle=901 ready=@0
+           source $2 "GET /x"
+           @61 sink $2 200
+           end"#,
+        75.0,
+    );
+    let finding = expect(&report, "loop-hog", 60);
+    assert!(
+        finding
+            .sentence
+            .contains("serialize export.ts:88 (GET /export)"),
+        "{finding:?}"
+    );
+    let hog = &report.culprits[0];
+    assert_eq!((hog.kind, hog.word.as_str()), (CulpritKind::Event, "read"));
+    assert_eq!((hog.victims, hog.occurrences), (30, 30));
+    assert_eq!(
+        (hog.inflicted_ns, hog.longest_ns),
+        (1_800_000_000, 60_000_000)
+    );
+    assert_eq!(report.breakdown[0].work.native_ns, Some(61_000_000));
+}
+
+#[test]
+fn collections_are_named_wherever_they_fall() {
+    let report = repeated(
+        r#"@0 begin read handle=900 ready=@0
+           source $1 "GET /x"
+           gc mark for=50ms
+           @60 sink $1 200
+           end"#,
+    );
+    let finding = expect(&report, "own-work", 60);
+    assert!(finding.sentence.contains("100 %"), "{finding:?}");
+    let finding = &report.findings[1];
+    assert_eq!(
+        (finding.code.as_str(), finding.impact_ns),
+        ("gc", 50_000_000)
+    );
+    assert_eq!(report.culprits[0].word, "mark-sweep-compact");
+    assert_eq!(report.breakdown[0].work.gc_ns, Some(50_000_000));
+}
+
+#[test]
+fn an_exhausted_pool_is_told_from_slow_jobs() {
+    let report = repeated(
+        r#"@0 begin read handle=900 ready=@0
+           source $1 "GET /x"
+           register pool op=$1 "fs.readFile"
+           end
+           @100 begin pool op=$1 ready=@100 run=10ms
+           sink $1 200
+           end"#,
+    );
+    let finding = expect(&report, "pool-exhausted", 90);
+    assert!(finding.action.contains("UV_THREADPOOL_SIZE"));
+    assert_eq!(
+        (report.io[0].pool_wait_ns, report.io[0].pool_run_ns),
+        (90_000_000, 10_000_000)
+    );
+}
+
+#[test]
+fn a_slow_database_is_named() {
+    let report = repeated(
+        r#"@0 begin read handle=900 ready=@0
+           source $1 "GET /x"
+           write 902
+           end
+           @100 begin read handle=902 ready=@99
+           sink $1 200
+           end"#,
+    );
+    let finding = expect(&report, "slow-resource", 99);
+    assert!(finding.sentence.contains("db:5432"), "{finding:?}");
+    assert_eq!(report.io[0].kind, "read");
+}
+
+#[test]
+fn a_slow_client_is_not_blamed_on_the_service() {
+    let report = repeated(
+        r#"@0 begin read handle=900 ready=@0
+           source $1 "POST /x"
+           end
+           @100 begin read handle=900 ready=@100
+           sink $1 200
+           end"#,
+    );
+    let finding = expect(&report, "slow-resource", 100);
+    assert!(finding.action.contains("client sends"), "{finding:?}");
+}
+
+#[test]
+fn timers_are_told_apart_from_io() {
+    let report = repeated(
+        r#"@0 begin read handle=900 ready=@0
+           source $1 "GET /x"
+           register timer op=$1 due=@100
+           end
+           @100 begin timer op=$1
+           sink $1 200
+           end"#,
+    );
+    expect(&report, "timer", 100);
+}
+
+#[test]
+fn many_short_callbacks_are_a_burst() {
+    let mut scene = String::new();
+    for i in 0..20 {
+        scene += &format!("@{} begin other\n@{} end\n", i * 2, i * 2 + 2);
+    }
+    scene += "@40 begin read handle=900 ready=@0\nsource $1 \"GET /x\"\nsink $1 200\nend";
+    expect(&repeated(&scene), "burst", 40);
+}
+
+#[test]
+fn a_request_in_its_own_way_is_told() {
+    let report = repeated(
+        r#"@0 begin read handle=900 ready=@0
+           source $1 "GET /x"
+           register pool op=$1 "fs.stat"
+           @50 end
+           begin pool op=$1 ready=@1 run=1ms
+           sink $1 200
+           end"#,
+    );
+    assert!(
+        report
+            .findings
+            .iter()
+            .any(|f| f.code == "blocks-itself" && f.impact_ns == 49_000_000)
+    );
+}
+
+#[test]
+fn a_shared_promise_is_told() {
+    let report = repeated(
+        r#"@0 begin read handle=900 ready=@0
+           source $1 "GET /cached"
+           register pool op=$1 "fs.readFile"
+           end
+           @1 begin read handle=901 ready=@1
+           source $2 "GET /cached"
+           end
+           @80 begin pool op=$1 ready=@80 run=80ms
+           sink $1 200
+           end
+           @90 begin timers ready=@90
+           end
+           begin other
+           sink $2 200
+           end"#,
+    );
+    let io = report
+        .io
+        .iter()
+        .find(|io| io.kind == "other" || io.kind == "pool");
+    assert!(io.is_some(), "{report:#?}");
+    assert!(
+        report.findings.iter().any(|f| f.code == "inferred"),
+        "{report:#?}"
+    );
+}
+
+#[test]
+fn unexplained_time_is_a_finding() {
+    let report = repeated(
+        r#"@0 begin read handle=900 ready=@0
+           source $1 "GET /x"
+           write 902
+           end
+           poll for=0ms
+           @100 begin read handle=902
+           sink $1 200
+           end"#,
+    );
+    expect(&report, "unattributed", 100);
+}

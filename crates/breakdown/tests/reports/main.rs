@@ -1,0 +1,7 @@
+//! From traces to reports and explanations.
+
+mod explanations;
+mod findings;
+mod recordings;
+mod schema;
+mod support;

@@ -1,0 +1,69 @@
+//! The whole pipeline over traces in memory.
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+
+use bobtail_breakdown::{
+    Aggregate, Explain, Population, Report, RunFacts, Survey, TraceInfo, aggregate, explain,
+    report, slowest, survey,
+};
+use bobtail_testkit::{Drawn, Shape, Simulation};
+use bobtail_trace::record::Record;
+
+pub fn records(drawn: &Drawn) -> impl Iterator<Item = Result<Record, Infallible>> {
+    drawn.records.iter().copied().map(Ok)
+}
+
+pub fn grown(seed: u64, shape: Shape, count: usize) -> Drawn {
+    let mut simulation = Simulation::new(seed, shape);
+    let records = simulation.by_ref().take(count).collect();
+    Drawn {
+        records,
+        strings: simulation.strings().to_vec(),
+    }
+}
+
+pub fn trace_info(index: usize) -> TraceInfo {
+    let pid = 100 + index as u32;
+    TraceInfo {
+        pid,
+        node: "v24.21.0".into(),
+        ..TraceInfo::default()
+    }
+}
+
+pub fn surveys(traces: &[Drawn]) -> Vec<Survey> {
+    let one = |(index, drawn): (usize, &Drawn)| survey(&trace_info(index), records(drawn), 10);
+    traces
+        .iter()
+        .enumerate()
+        .map(one)
+        .collect::<Result<_, _>>()
+        .expect("infallible")
+}
+
+/// The report on some traces, for the tail at a percentile.
+pub fn report_at(traces: &[Drawn], percentile: f64) -> Report {
+    let surveys = surveys(traces);
+    let population = Population::of(&surveys, percentile);
+    let mut sums = Aggregate::new();
+    for (drawn, surveyed) in traces.iter().zip(&surveys) {
+        let Ok(()) = aggregate(
+            &mut sums,
+            records(drawn),
+            &drawn.strings,
+            surveyed,
+            &population,
+        );
+    }
+    report(RunFacts::default(), &surveys, &population, &sums)
+}
+
+/// Explains the slowest request of one trace.
+pub fn explain_slowest(drawn: &Drawn) -> Explain {
+    let surveys = surveys(std::slice::from_ref(drawn));
+    let ids: BTreeSet<_> = slowest(&surveys, 1).into_iter().map(|(_, id)| id).collect();
+    let Ok(mut answers) = explain(&trace_info(0), records(drawn), &drawn.strings, &ids);
+    assert_eq!(answers.len(), 1);
+    answers.remove(0)
+}
