@@ -24,7 +24,7 @@ export function install(settings: Settings): void {
   if (settings.detail === 'loop') return;
   attempt('ticks', wrapNextTick);
   attempt('microtasks', wrapQueueMicrotask);
-  attempt('timers', () => {
+  attempt('timer callbacks', () => {
     wrapTimers();
     // Named imports of `node:timers` from ES modules are copies.
     syncBuiltinESMExports();
