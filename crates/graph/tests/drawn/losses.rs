@@ -68,8 +68,8 @@ fn a_request_older_than_the_window_comes_out_truncated() {
     let mut text = String::from(
         "open 1 server\n0ms begin read handle=1 ready=0ms\nsource 1 \"GET /x\"\n1ms end\n",
     );
-    for turn in 0..200 {
-        text += &format!("{}ms begin other\nend\n", 2 + turn);
+    for turn in 0..20_000 {
+        text += &format!("{}us begin other\nend\n", 2_000 + turn);
     }
     text += "300ms begin other\nmicro promise from=1\n301ms sink 1 200\nend\n";
     let drawn = draw(&text);
@@ -85,8 +85,8 @@ fn a_request_older_than_the_window_comes_out_truncated() {
         assert_eq!(path.latency_ns, 301_000_000);
         path.truncated
     };
-    assert!(!truncated(1024));
-    assert!(truncated(128));
+    assert!(!truncated(1 << 15), "the window grows for it");
+    assert!(truncated(1 << 14), "the window is at its bound");
 }
 
 #[test]

@@ -55,9 +55,9 @@ fn a_callback_whose_request_alone_wrote_to_the_socket_is_exact() {
     );
 }
 
-#[test]
-fn a_callback_on_a_socket_that_two_requests_wrote_to_is_inferred() {
-    check(
+/// Two requests write before the first answer, which then answers one of them.
+fn two_writers(answered: u32) -> String {
+    format!(
         r#"
         open 1 server
         open 2 client "db:5432"
@@ -71,13 +71,26 @@ fn a_callback_on_a_socket_that_two_requests_wrote_to_is_inferred() {
              write 2
              end
         8ms  begin #3 read handle=2 ready=8ms
-        9ms  sink 1 200
-             end
-        "#,
+        9ms  sink {answered} 200
+             end        "#
+    )
+}
+
+#[test]
+fn a_callback_on_a_socket_that_two_requests_wrote_to_is_inferred() {
+    check(
+        &two_writers(1),
         1,
         "GET /one 9ms inferred=1
          io 8ms read#3 db:5432 inferred
          exec 1ms read#3 shared inferred",
+    );
+    check(
+        &two_writers(2),
+        2,
+        "GET /two 7ms inferred=1
+         io 6ms read#3 db:5432 inferred
+         exec 1ms read#3 inferred",
     );
 }
 
