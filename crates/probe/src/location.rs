@@ -33,28 +33,33 @@ struct V8 {
 
 static V8: OnceLock<Option<V8>> = OnceLock::new();
 
+/// The signatures of v8-isolate.h and v8-debug.h, the same in V8 11.3 to 14.6, in the C++ ABI of
+/// x64: trivially copyable classes of one word travel as that word.
 fn v8() -> Option<&'static V8> {
+    /// SAFETY: `F` is the type of that function.
+    unsafe fn find<F: Copy>(name: &[u8]) -> Option<F> {
+        let address = find_symbol(name)?;
+        const { assert!(size_of::<F>() == size_of::<usize>()) };
+        // SAFETY: a function pointer is one word.
+        Some(unsafe { std::mem::transmute_copy::<usize, F>(&address) })
+    }
     V8.get_or_init(|| {
-        let request_interrupt = find_symbol(b"_ZN2v87Isolate16RequestInterruptEPFvPS0_PvES2_\0")?;
-        let current = find_symbol(
-            b"_ZN2v810StackTrace17CurrentStackTraceEPNS_7IsolateEiNS0_17StackTraceOptionsE\0",
-        )?;
-        let frame_count = find_symbol(b"_ZNK2v810StackTrace13GetFrameCountEv\0")?;
-        let frame = find_symbol(b"_ZNK2v810StackTrace8GetFrameEPNS_7IsolateEj\0")?;
-        let script_name = find_symbol(b"_ZNK2v810StackFrame13GetScriptNameEv\0")?;
-        let function_name = find_symbol(b"_ZNK2v810StackFrame15GetFunctionNameEv\0")?;
-        let location = find_symbol(b"_ZNK2v810StackFrame11GetLocationEv\0")?;
-        // SAFETY: the signatures of v8-isolate.h and v8-debug.h, the same in V8 11.3 to 14.6, in
-        // the C++ ABI of x64: trivially copyable classes of one word travel as that word.
+        // SAFETY: the types of the fields of `V8`, see above.
         unsafe {
             Some(V8 {
-                request_interrupt: std::mem::transmute::<usize, _>(request_interrupt),
-                current_stack_trace: std::mem::transmute::<usize, _>(current),
-                frame_count: std::mem::transmute::<usize, _>(frame_count),
-                frame: std::mem::transmute::<usize, _>(frame),
-                script_name: std::mem::transmute::<usize, _>(script_name),
-                function_name: std::mem::transmute::<usize, _>(function_name),
-                location: std::mem::transmute::<usize, _>(location),
+                request_interrupt: find(b"_ZN2v87Isolate16RequestInterruptEPFvPS0_PvES2_\0")?,
+                current_stack_trace: find(
+                    concat!(
+                        "_ZN2v810StackTrace17CurrentStackTraceEPNS_7IsolateE",
+                        "iNS0_17StackTraceOptionsE\0"
+                    )
+                    .as_bytes(),
+                )?,
+                frame_count: find(b"_ZNK2v810StackTrace13GetFrameCountEv\0")?,
+                frame: find(b"_ZNK2v810StackTrace8GetFrameEPNS_7IsolateEj\0")?,
+                script_name: find(b"_ZNK2v810StackFrame13GetScriptNameEv\0")?,
+                function_name: find(b"_ZNK2v810StackFrame15GetFunctionNameEv\0")?,
+                location: find(b"_ZNK2v810StackFrame11GetLocationEv\0")?,
             })
         }
     })

@@ -9,6 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::trace_file::{self, TraceFile};
 
+/// Chunks kept mapped behind the current one: what a tick of the watchdog can take to notice.
+const CHUNKS_AHEAD: u64 = 2;
+
 /// What the loop thread and the mapper share.
 pub struct Ring {
     base: *mut u8,
@@ -75,10 +78,11 @@ impl Ring {
         self.disk_full.load(Ordering::Relaxed)
     }
 
-    /// A slot is free for the mapper.
+    /// A slot is free for the mapper, and fewer chunks than `CHUNKS_AHEAD` are waiting.
     pub fn wants_chunk(&self) -> bool {
         let current = self.current.load(Ordering::Acquire).max(1);
-        self.mapped.load(Ordering::Relaxed) + 1 < current + u64::from(self.slots)
+        let ahead = u64::from(self.slots - 1).min(CHUNKS_AHEAD);
+        self.mapped.load(Ordering::Relaxed) < current + ahead
     }
 
     /// Chunks mapped and written: for tests and doctor.
@@ -164,5 +168,95 @@ impl Slots {
             .enumerate()
             .min_by_key(|(_, number)| **number);
         oldest.map_or(0, |(slot, _)| slot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace_file::Description;
+    use crate::writer::{Live, Writer};
+    use bobtail_trace::encode;
+    use bobtail_trace::layout::live;
+    use bobtail_trace::reader::{OnDamage, TraceReader};
+    use bobtail_trace::record::Record;
+    use std::sync::Arc;
+
+    fn description(name: &str, max_slots: u32) -> Description {
+        let path = std::env::temp_dir().join(format!("{name}-{}.trace", std::process::id()));
+        Description {
+            path: path.to_string_lossy().into_owned(),
+            pid: 1,
+            thread: 0,
+            detail: 0,
+            node: "v0".into(),
+            arch: "x64".into(),
+            start_ns: 0,
+            start_realtime_ns: 0,
+            strings_bytes: 4096,
+            chunk_bytes: 4096,
+            ring_slots: 4,
+            max_slots,
+        }
+    }
+
+    /// Writes `count` records, mapping ahead before each as `maps` says; gives what a reader sees.
+    fn write(name: &str, max_slots: u32, count: u64, maps: impl Fn(u64) -> bool) -> Vec<Record> {
+        let description = description(name, max_slots);
+        let file = TraceFile::create(&description).expect("creates");
+        let ring = Arc::new(Ring::new(4, 4096).expect("reserves"));
+        let mut slots = Slots::new(max_slots);
+        // SAFETY: both are mapped until the end of the test.
+        let mut writer = unsafe { Writer::new(Live::new(file.live()), ring.clone(), 0) };
+        for at_ns in 1..=count {
+            while maps(at_ns) && slots.map_next(&ring, &file).expect("maps") {}
+            writer.put(|out, last_ns| encode::write(out, last_ns, at_ns, at_ns as u32, 1));
+        }
+        let lost = writer.live.get(live::LOSSES);
+        let bytes = std::fs::read(&description.path).expect("readable");
+        std::fs::remove_file(&description.path).expect("is there");
+        let reader = TraceReader::open(bytes, OnDamage::Fail).expect("opens");
+        assert_eq!(reader.losses().map(|(_, count)| count).sum::<u32>(), lost);
+        reader.map(|record| record.expect("decodes")).collect()
+    }
+
+    fn handles(records: &[Record]) -> Vec<u32> {
+        let handle = |record: &Record| match record {
+            Record::Write { handle, .. } => Some(*handle),
+            _ => None,
+        };
+        records.iter().filter_map(handle).collect()
+    }
+
+    #[test]
+    fn rolls_from_chunk_to_chunk() {
+        let records = write("rolls", 100, 20_000, |_| true);
+        assert_eq!(handles(&records), (1..=20_000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_bounded_file_keeps_the_newest() {
+        let records = write("bounded", 5, 20_000, |_| true);
+        let kept = handles(&records);
+        assert!(kept.len() < 5_000, "{}", kept.len());
+        let first = kept[0];
+        assert_eq!(kept, (first..=20_000).collect::<Vec<_>>());
+        assert!(
+            matches!(records[0], Record::Loss { .. }),
+            "{:?}",
+            records[0]
+        );
+    }
+
+    #[test]
+    fn a_late_mapper_loses_and_says_so() {
+        let records = write("late", 100, 20_000, |at_ns| at_ns < 100 || at_ns > 15_000);
+        let kept = handles(&records);
+        assert!(kept.contains(&1) && kept.contains(&20_000) && !kept.contains(&14_000));
+        let lost = records.iter().find_map(|record| match record {
+            Record::Loss { count, .. } => Some(*count as usize),
+            _ => None,
+        });
+        assert_eq!(lost, Some(20_000 - kept.len()));
     }
 }

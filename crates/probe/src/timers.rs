@@ -69,8 +69,8 @@ fn was_hooked(callback: usize) -> bool {
     callback.abs_diff(ours) < callback.abs_diff(start)
 }
 
-/// Node starts its timer anew with the plain callback all the time; swaps it before the loop
-/// waits, because it runs after that.
+/// Node starts its timer anew with the plain callback all the time; swaps it where libuv may call
+/// it next: before the loop waits, and after the immediates.
 #[inline]
 pub fn watch(state: &LoopState) {
     if state.node.timer != 0 {

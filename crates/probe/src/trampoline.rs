@@ -243,9 +243,14 @@ unsafe extern "C" fn check<const I: usize>(check: usize) {
     let begun = timers::begin_immediates();
     // SAFETY: the callback this function took the place of.
     unsafe { std::mem::transmute::<usize, HandleCallback>(CHECKS.get(I))(check) };
+    let Some(state) = state() else {
+        return;
+    };
     if begun {
-        end();
+        state.end();
     }
+    // The timer list is next, without a poll before it.
+    timers::watch(state);
 }
 
 #[cfg(test)]

@@ -185,9 +185,9 @@ impl Writer {
         self.chunk = number;
     }
 
-    fn header(&self, number: u64) -> &mut [u8; CHUNK_HEADER_BYTES] {
+    fn header(&mut self, number: u64) -> &mut [u8; CHUNK_HEADER_BYTES] {
         let at = self.ring.offset(number) as usize;
-        // SAFETY: the header of a mapped chunk; only this thread touches it, one borrow at a time.
+        // SAFETY: the header of a mapped chunk, which only this thread touches.
         unsafe { &mut *self.ring.base().add(at).cast::<[u8; CHUNK_HEADER_BYTES]>() }
     }
 

@@ -65,11 +65,10 @@ pub unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, bytes: usize) -> i
     message.msg_controllen = CONTROL_BYTES;
     // SAFETY: the caller's buffer, our control buffer.
     let result = unsafe { original::recvmsg(fd, &mut message, 0) };
-    // SAFETY: the kernel filled the control buffer.
-    let stamp_ns = if result > 0 {
-        unsafe { stamp_of(&message) }
-    } else {
-        0
+    let stamp_ns = match result {
+        // SAFETY: the kernel filled the control buffer.
+        1.. => unsafe { stamp_of(&message) },
+        _ => 0,
     };
     finish(fd, entry, begin_ns, first, result, stamp_ns);
     result

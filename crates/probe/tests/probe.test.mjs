@@ -1,0 +1,327 @@
+// Runs the probe inside real Node processes and reads what it wrote.
+//
+// NODE_BINARIES  the Nodes to observe, separated by colons (default: this one)
+// BOBTAIL_PROBE  the built addon; BOBTAIL_DUMP the `dump` example of bobtail-trace
+// BOBTAIL_STRESS requests of the stress test (default 20000)
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const folder = path.dirname(fileURLToPath(import.meta.url));
+const target = process.env.CARGO_TARGET_DIR ?? path.join(folder, '../../../target');
+const probe = process.env.BOBTAIL_PROBE ?? path.join(target, 'release/libbobtail_probe.so');
+const dumper = process.env.BOBTAIL_DUMP ?? path.join(target, 'release/examples/dump');
+const nodes = (process.env.NODE_BINARIES ?? process.execPath).split(':');
+const stress = Number(process.env.BOBTAIL_STRESS ?? 20_000);
+const TIMEOUT_MS = 120_000;
+
+function temporary(t) {
+  const out = fs.mkdtempSync(path.join(os.tmpdir(), 'bobtail-probe-'));
+  t.after(() => fs.rmSync(out, { recursive: true, force: true }));
+  return out;
+}
+
+/** Runs a scenario to its end; gives what it printed. */
+function run(node, out, name, { flags = [], rest = [] } = {}) {
+  const script = path.join(folder, 'scenarios.cjs');
+  const child = spawn(node, [...flags, script, name, out, ...rest], {
+    env: { ...process.env, BOBTAIL_PROBE: probe },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (data) => (stdout += data));
+  child.stderr.on('data', (data) => (stderr += data));
+  const timer = setTimeout(() => child.kill('SIGKILL'), TIMEOUT_MS);
+  return new Promise((resolve, reject) => {
+    child.on('close', (code, signal) => {
+      clearTimeout(timer);
+      if (code !== 0) reject(new Error(`${name}: code ${code} signal ${signal}\n${stderr}`));
+      else resolve(JSON.parse(stdout.trim().split('\n').at(-1)));
+    });
+  });
+}
+
+const traces = (out) => fs.readdirSync(out).filter((file) => file.endsWith('.trace'));
+
+/** Reads a trace into objects; checks what holds for every trace. */
+function read(file) {
+  const text = execFileSync(dumper, [file], { encoding: 'utf8', maxBuffer: 2 ** 30 });
+  const records = [];
+  let last = 0;
+  for (const line of text.split('\n')) {
+    const [, at, type, fields] = line.match(/^(\d+|-) ([a-z-]+) ?(.*)$/) ?? [];
+    if (!type) {
+      assert.doesNotMatch(line, /^error/, line);
+      continue;
+    }
+    const record = { at: Number(at), type, line };
+    for (const [, key, value] of fields.matchAll(/([a-z-]+)=("(?:[^"\\]|\\.)*"|\S+)/g)) {
+      record[key] = value.startsWith('"') ? JSON.parse(value) : value;
+    }
+    if (record.ready && record.ready !== '-') {
+      const [ready, quality] = record.ready.split(':');
+      record.readyNs = Number(ready);
+      record.quality = quality;
+      assert.ok(record.readyNs <= record.at, `ready after begin: ${line}`);
+    }
+    if (!Number.isNaN(record.at)) {
+      assert.ok(record.at >= last || type === 'gc', `time runs backwards: ${line}`);
+      last = Math.max(last, record.at);
+    }
+    records.push(record);
+  }
+  return { text, records, of: (type) => records.filter((record) => record.type === type) };
+}
+
+/** The one trace in the folder. */
+function only(out) {
+  const files = traces(out);
+  assert.equal(files.length, 1, files.join());
+  return read(path.join(out, files[0]));
+}
+
+const begins = (trace, kind) => trace.of('loop-begin').filter((record) => record.kind === kind);
+
+for (const node of nodes) {
+  const version = execFileSync(node, ['-p', 'process.version'], { encoding: 'utf8' }).trim();
+  describe(`probe in ${version}`, () => {
+    it('sees every request and when it was ready', async (t) => {
+      const out = temporary(t);
+      const { mechanisms, port, requests, clients } = await run(node, out, 'http');
+      assert.deepEqual(mechanisms.filter(({ ok }) => !ok), []);
+      const trace = only(out);
+      const opens = trace.of('handle-open');
+      const server = new Set(
+        opens.filter((r) => r.kind === 'server').map((r) => r.handle),
+      );
+      assert.equal(server.size, clients);
+      assert.ok(opens.some((r) => r.kind === 'listener' && r.name === `server :${port}`));
+      const reads = begins(trace, 'read').filter((r) => server.has(r.handle));
+      // One read per request, and one for the end of each connection (the last may come too late).
+      assert.ok(reads.length >= requests && reads.length <= requests + clients);
+      assert.ok(reads.filter((r) => r.quality === 'exact').length >= requests);
+      const writes = trace.of('write').filter((r) => server.has(r.handle));
+      assert.equal(writes.length, requests);
+      assert.equal(begins(trace, 'accept').length, clients);
+      assert.equal(begins(trace, 'connect').length, clients);
+      assert.ok(trace.of('poll').length > 100);
+    });
+
+    it('follows every pool job from submission to callback', async (t) => {
+      const out = temporary(t);
+      const { file, inspect } = await run(node, out, 'pool');
+      assert.equal(inspect.poolJobs, 0);
+      assert.equal(inspect.losses['ready-missing'], 0);
+      const trace = only(out);
+      const registered = trace.of('register').filter((r) => r.kind === 'pool');
+      const count = (resource) => registered.filter((r) => r.resource === resource).length;
+      assert.equal(count(`fs.stat ${file}`), 200);
+      assert.equal(count('crypto.pbkdf2'), 20);
+      assert.equal(count('crypto.randombytes'), 20);
+      assert.equal(count(`fs.open ${file}`), 50);
+      assert.equal(count(`fs.read ${file}`), 50);
+      assert.equal(count(`fs.close ${file}`), 50);
+      const byOp = new Map(begins(trace, 'pool').map((r) => [r.op, r]));
+      assert.equal(byOp.size, registered.length);
+      for (const job of registered) {
+        const done = byOp.get(job.op);
+        assert.equal(done.quality, 'exact', done.line);
+        const started = done.readyNs - Number(done.run);
+        assert.ok(job.at <= started, `${job.line}\n${done.line}`);
+      }
+      // All 240 were ready while the thread was busy for 60 ms.
+      const waits = registered.slice(0, 200).map((job) => {
+        const done = byOp.get(job.op);
+        return done.at - done.readyNs;
+      });
+      assert.ok(waits.filter((ns) => ns > 20e6).length > 150, `${waits}`);
+    });
+
+    it('loses nothing to kill -9', async (t) => {
+      const out = temporary(t);
+      const script = path.join(folder, 'scenarios.cjs');
+      const env = { ...process.env, BOBTAIL_PROBE: probe };
+      const child = spawn(node, [script, 'hang', out], { env, stdio: ['ignore', 'pipe', 2] });
+      await new Promise((resolve) => child.stdout.once('data', resolve));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      child.kill('SIGKILL');
+      await new Promise((resolve) => child.on('close', resolve));
+      const trace = only(out);
+      const server = trace.of('handle-open').filter((r) => r.kind === 'server');
+      const reads = begins(trace, 'read').filter((r) => r.handle === server[0].handle);
+      assert.ok(reads.length >= 300, `${reads.length}`);
+      assert.ok(begins(trace, 'pool').length > 5);
+    });
+
+    it('goes on when the disk is full', async (t) => {
+      if (process.getuid() !== 0) return t.skip('needs root to mount a small tmpfs');
+      const out = path.join(temporary(t), 'full');
+      fs.mkdirSync(out);
+      try {
+        execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1600k', 'tmpfs', out]);
+      } catch (error) {
+        return t.skip(`cannot mount: ${error.message}`);
+      }
+      try {
+        const { done, inspect } = await run(node, out, 'full');
+        assert.ok(done > 500, `${done}`);
+        assert.ok(inspect.losses['disk-full'] > 0, JSON.stringify(inspect));
+        assert.ok(only(out).records.length > 500);
+      } finally {
+        execFileSync('umount', ['-l', out]);
+      }
+    });
+
+    it('never takes one descriptor for another', async (t) => {
+      const out = temporary(t);
+      const { connections } = await run(node, out, 'reuse');
+      const trace = only(out);
+      const state = new Map();
+      for (const record of trace.records) {
+        if (record.type === 'handle-open') {
+          assert.ok(!state.has(record.handle), record.line);
+          state.set(record.handle, 'open');
+        } else if (record.type === 'handle-close') {
+          assert.equal(state.get(record.handle), 'open', record.line);
+          state.set(record.handle, 'closed');
+        } else if (record.handle && record.handle !== '0') {
+          assert.equal(state.get(record.handle), 'open', record.line);
+        }
+      }
+      const of = (kind) => trace.of('handle-open').filter((r) => r.kind === kind).length;
+      assert.equal(of('server'), connections);
+      assert.equal(of('client'), connections);
+      const open = [...state.values()].filter((word) => word === 'open');
+      assert.ok(open.length < 6, `${open.length} never closed`);
+    });
+
+    for (const where of ['main', 'workers only']) {
+      it(`records worker threads (${where})`, async (t) => {
+        const out = temporary(t);
+        const { workers } = await run(node, out, 'workers', { rest: [where] });
+        const files = traces(out);
+        assert.equal(files.length, workers + (where === 'main' ? 1 : 0));
+        for (const file of files) {
+          const trace = read(path.join(out, file));
+          if (file.endsWith('-0.trace')) continue;
+          const jobs = trace.of('register').filter((r) => r.resource === 'crypto.randombytes');
+          assert.equal(jobs.length, 300, file);
+          assert.equal(begins(trace, 'pool').filter((r) => r.op !== '0').length, 300);
+        }
+      });
+    }
+
+    it('is not disturbed by child processes', async (t) => {
+      const out = temporary(t);
+      await run(node, out, 'children');
+      const trace = only(out);
+      assert.ok(begins(trace, 'signal').length >= 1);
+      const pipes = trace.of('handle-open').filter((r) => r.kind === 'pipe');
+      assert.ok(pipes.length > 10);
+    });
+
+    it('knows connections a cluster passed on', async (t) => {
+      const out = temporary(t);
+      const { child } = await run(node, out, 'cluster');
+      const trace = read(path.join(out, `${child}-0.trace`));
+      const server = trace.of('handle-open').filter((r) => r.kind === 'server');
+      assert.equal(server.length, 2);
+      const reads = begins(trace, 'read').filter((r) => r.handle === server[0].handle);
+      assert.ok(reads.length >= 20);
+    });
+
+    it('tells when timers were due', async (t) => {
+      const out = temporary(t);
+      await run(node, out, 'timers');
+      const trace = only(out);
+      const timers = begins(trace, 'timers');
+      assert.ok(timers.length >= 20);
+      assert.ok(timers.every((r) => r.quality === 'exact'));
+      assert.ok(timers.some((r) => r.at - r.readyNs > 20e6), 'one was due while the thread spun');
+      assert.ok(begins(trace, 'immediates').length >= 20);
+    });
+
+    it('records every collection', async (t) => {
+      const out = temporary(t);
+      const { seen } = await run(node, out, 'collections', { flags: ['--expose-gc'] });
+      const collections = only(out).of('gc');
+      assert.ok(collections.length >= seen, `${collections.length} of ${seen}`);
+      assert.ok(collections.length <= seen * 1.1 + 3, `${collections.length} of ${seen}`);
+    });
+
+    it('rolls through a bounded file', async (t) => {
+      const out = temporary(t);
+      const { inspect } = await run(node, out, 'rolling');
+      assert.ok(inspect.chunk > 25, JSON.stringify(inspect));
+      const { size } = fs.statSync(path.join(out, traces(out)[0]));
+      assert.ok(size <= 4096 + (1 << 20) + 20 * 8192, `${size}`);
+      const losses = only(out).of('loss');
+      assert.ok(losses.some((r) => r.kind === 'overwritten'));
+    });
+
+    it('finds the code that runs long', async (t) => {
+      const out = temporary(t);
+      await run(node, out, 'location');
+      const names = only(out).of('location').map((r) => r.name);
+      const slow = names.filter((text) => /^(slowFunction|spin) .*scenarios\.cjs:\d+$/.test(text));
+      assert.ok(slow.length >= 2, names.join('\n'));
+    });
+
+    it('obeys JavaScript', async (t) => {
+      const result = await run(node, temporary(t), 'control');
+      assert.deepEqual(result.errors, ['BOBTAIL_OUTPUT', 'BOBTAIL_ARGUMENT', 'BOBTAIL_STATE']);
+      assert.ok(result.drift > 0 && result.drift < 1e9);
+      assert.equal(result.id, result.same);
+      assert.ok(result.open > 0 && result.silent && result.goesOn && result.ended);
+      assert.deepEqual(result.stopped, [true, false]);
+      assert.deepEqual(result.sizes, [4096, 4 << 20, 65536 * 4]);
+    });
+
+    it('names unix sockets and sees datagrams', async (t) => {
+      const out = temporary(t);
+      const { unix } = await run(node, out, 'sockets');
+      const trace = only(out);
+      const opens = trace.of('handle-open');
+      assert.ok(opens.some((r) => r.kind === 'unix-client' && r.name === `unix:${unix}`));
+      assert.ok(opens.some((r) => r.kind === 'unix-server' && r.name === `server unix:${unix}`));
+      const datagrams = begins(trace, 'udp');
+      assert.equal(datagrams.length, 20);
+      assert.ok(datagrams.filter((r) => r.quality === 'exact').length >= 19);
+    });
+
+    it('says when a ready time is only a bound', async (t) => {
+      const out = temporary(t);
+      await run(node, out, 'upload');
+      const reads = begins(only(out), 'read');
+      assert.ok(reads.some((r) => r.quality === 'bound'));
+      assert.ok(reads.filter((r) => r.quality === 'exact').length >= 20);
+    });
+
+    it('ends a refused connect', async (t) => {
+      const out = temporary(t);
+      const { port } = await run(node, out, 'refused');
+      const trace = only(out);
+      const connect = trace.of('register').find((r) => r.kind === 'connect');
+      assert.equal(connect.resource, `127.0.0.1:${port}`);
+      assert.equal(begins(trace, 'connect')[0].op, connect.op);
+    });
+
+    it(`survives ${stress} requests`, async (t) => {
+      const out = temporary(t);
+      const rest = [`${stress / 4}`];
+      const { inspect } = await run(node, out, 'http', { rest, flags: ['--max-semi-space-size=1'] });
+      assert.ok(Object.values(inspect.losses).every((count) => count === 0), inspect.losses);
+      const trace = only(out);
+      assert.ok(begins(trace, 'read').length >= 2 * stress);
+      const { size } = fs.statSync(path.join(out, traces(out)[0]));
+      const events = trace.of('loop-begin').length;
+      t.diagnostic(`${(size / events).toFixed(1)} bytes of file per event`);
+    });
+  });
+}

@@ -1,0 +1,352 @@
+'use strict';
+// What the observed process does in each test of `probe.test.mjs`: it runs on the Node under test,
+// loads the addon as Node does, and prints what it did as one line of JSON.
+
+const crypto = require('node:crypto');
+const dgram = require('node:dgram');
+const fs = require('node:fs');
+const http = require('node:http');
+const net = require('node:net');
+const path = require('node:path');
+const { performance, PerformanceObserver } = require('node:perf_hooks');
+const { promisify } = require('node:util');
+const worker = require('node:worker_threads');
+
+const [name, out, ...rest] = worker.isMainThread ? process.argv.slice(2) : worker.workerData;
+const addon = { exports: {} };
+process.dlopen(addon, process.env.BOBTAIL_PROBE);
+const probe = addon.exports;
+
+function start(options = {}) {
+  return probe.start({
+    path: path.join(out, `${process.pid}-${worker.threadId}.trace`),
+    pid: process.pid,
+    thread: worker.threadId,
+    detail: 'full',
+    maxBytes: 64e6,
+    nodeVersion: process.version,
+    arch: process.arch,
+    ...options,
+  });
+}
+
+const sleep = promisify(setTimeout);
+const spin = (ms) => {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+};
+const listen = (server, ...where) =>
+  new Promise((resolve) => server.listen(...where, () => resolve(server.address())));
+const closed = (emitter) => new Promise((resolve) => emitter.once('close', resolve));
+
+/** Sends requests on one connection, one after another, and waits for each answer. */
+async function client(port, count, body = '') {
+  const socket = net.connect(port, '127.0.0.1');
+  socket.setNoDelay(true);
+  for (let sent = 0; sent < count; sent++) {
+    socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+    await new Promise((resolve) => socket.once('data', resolve));
+  }
+  socket.end();
+  socket.destroy();
+  await closed(socket);
+}
+
+const answer = (request, response) => {
+  request.resume();
+  response.end('ok');
+};
+
+const scenarios = {
+  async http([count = '200']) {
+    const { mechanisms } = start();
+    const server = http.createServer(answer);
+    const { port } = await listen(server, 0, '127.0.0.1');
+    const clients = 4;
+    await Promise.all(Array.from({ length: clients }, () => client(port, +count)));
+    server.close();
+    return { mechanisms, port, clients, requests: clients * count, inspect: probe.inspect() };
+  },
+
+  async pool() {
+    start();
+    const file = path.join(out, 'data');
+    fs.writeFileSync(file, 'x'.repeat(1000));
+    const jobs = [];
+    const add = (run) => jobs.push(new Promise((resolve) => run(resolve)));
+    await sleep(5);
+    for (let n = 0; n < 200; n++) add((done) => fs.stat(file, done));
+    for (let n = 0; n < 20; n++) add((done) => crypto.pbkdf2('a', 'b', 100, 16, 'sha1', done));
+    for (let n = 0; n < 20; n++) add((done) => crypto.randomBytes(64, done));
+    spin(60);
+    await Promise.all(jobs);
+    for (let n = 0; n < 50; n++) {
+      const handle = await fs.promises.open(file);
+      await handle.read(Buffer.alloc(10), 0, 10, 0);
+      await handle.close();
+    }
+    return { file, inspect: probe.inspect() };
+  },
+
+  async hang() {
+    start();
+    const server = http.createServer(answer);
+    const { port } = await listen(server, 0, '127.0.0.1');
+    await client(port, 300);
+    process.stdout.write(`${JSON.stringify({ port })}\n`);
+    setInterval(() => crypto.randomBytes(16, () => {}), 1);
+    await new Promise(() => {});
+  },
+
+  async full() {
+    start({ maxBytes: 1e9, chunkBytes: 65536 });
+    let done = 0;
+    const end = performance.now() + 3000;
+    while (performance.now() < end) {
+      await Promise.all(Array.from({ length: 50 }, () => promisify(crypto.randomBytes)(16)));
+      done += 50;
+    }
+    return { done, inspect: probe.inspect() };
+  },
+
+  async reuse() {
+    start();
+    const server = net.createServer((socket) => socket.resume().end('bye'));
+    const { port } = await listen(server, 0, '127.0.0.1');
+    for (let round = 0; round < 100; round++) {
+      await Promise.all(
+        Array.from({ length: 8 }, () => {
+          const socket = net.connect(port, '127.0.0.1');
+          socket.on('error', () => {});
+          socket.write('hello');
+          socket.resume();
+          return closed(socket);
+        }),
+      );
+      fs.closeSync(fs.openSync(__filename));
+      await promisify(fs.readFile)(__filename);
+    }
+    server.close();
+    return { connections: 800 };
+  },
+
+  async workers() {
+    if (!worker.isMainThread) {
+      start({ chunkBytes: 65536 });
+      for (let n = 0; n < 300; n++) {
+        await promisify(crypto.randomBytes)(8);
+        if (n % 50 === 0) await sleep(1);
+      }
+      worker.parentPort.postMessage('done');
+      if (worker.threadId % 2) await new Promise(() => setInterval(() => {}, 1));
+      return null;
+    }
+    if (rest[0] === 'main') start();
+    for (let round = 0; round < 4; round++) {
+      const workers = Array.from(
+        { length: 3 },
+        () => new worker.Worker(__filename, { workerData: [name, out] }),
+      );
+      await Promise.all(
+        workers.map(async (thread) => {
+          await new Promise((resolve, reject) => {
+            thread.once('message', resolve);
+            thread.once('error', reject);
+          });
+          await thread.terminate();
+        }),
+      );
+      await promisify(crypto.randomBytes)(8);
+    }
+    return { workers: 12 };
+  },
+
+  async children() {
+    const childProcess = require('node:child_process');
+    if (rest[0] === 'echo') {
+      process.on('message', (message) => process.send(message));
+      return null;
+    }
+    start();
+    for (let n = 0; n < 10; n++) {
+      const { stdout } = await promisify(childProcess.exec)('echo hello');
+      if (stdout !== 'hello\n') throw new Error(stdout);
+      childProcess.execFileSync('true');
+    }
+    const child = childProcess.fork(__filename, [name, out, 'echo']);
+    for (let n = 0; n < 20; n++) {
+      child.send(n);
+      const back = await new Promise((resolve) => child.once('message', resolve));
+      if (back !== n) throw new Error(`${back}`);
+    }
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    child.disconnect();
+    await exited;
+    return {};
+  },
+
+  async cluster() {
+    const cluster = require('node:cluster');
+    if (cluster.isPrimary) {
+      const child = cluster.fork();
+      const port = await new Promise((resolve) => child.once('message', resolve));
+      await client(port, 20);
+      await client(port, 20);
+      child.disconnect();
+      await closed(child.process);
+      return { child: child.process.pid };
+    }
+    start();
+    const { port } = await listen(http.createServer(answer), 0, '127.0.0.1');
+    process.send(port);
+    return null;
+  },
+
+  async timers() {
+    start();
+    for (let n = 0; n < 20; n++) {
+      await sleep(3);
+      await promisify(setImmediate)();
+    }
+    setTimeout(() => {}, 5);
+    spin(30);
+    await sleep(10);
+    return {};
+  },
+
+  async collections() {
+    start();
+    let seen = 0;
+    const observer = new PerformanceObserver((list) => {
+      seen += list.getEntries().length;
+    });
+    observer.observe({ entryTypes: ['gc'] });
+    let kept = [];
+    for (let n = 0; n < 400; n++) {
+      kept.push(Array.from({ length: 20000 }, (_, i) => ({ i })));
+      if (kept.length > 20) kept = [];
+      if (n % 40 === 0) globalThis.gc();
+      await promisify(setImmediate)();
+    }
+    await sleep(50);
+    observer.disconnect();
+    return { seen };
+  },
+
+  async rolling() {
+    start({ chunkBytes: 8192, maxBytes: 8192 * 20 + (1 << 20) });
+    for (let n = 0; n < 6000; n++) {
+      await Promise.all([promisify(crypto.randomBytes)(8), promisify(crypto.randomBytes)(8)]);
+    }
+    return { inspect: probe.inspect() };
+  },
+
+  async location() {
+    start();
+    function slowFunction() {
+      spin(40);
+    }
+    await sleep(5);
+    await new Promise((resolve) =>
+      setTimeout(() => {
+        slowFunction();
+        resolve();
+      }, 5),
+    );
+    await sleep(20);
+    return {};
+  },
+
+  async control() {
+    const errors = [];
+    const attempt = (options) => {
+      try {
+        start(options);
+      } catch (error) {
+        errors.push(error.code);
+      }
+    };
+    attempt({ path: '/no/such/folder/x.trace' });
+    attempt({ path: 7 });
+    const { live, ring, context, startNs } = start();
+    attempt();
+    const drift = Number(process.hrtime.bigint() - startNs);
+    const id = probe.intern('GET /a');
+    const same = probe.intern('GET /a');
+    const words = new Uint32Array(live, 1024, 32);
+    probe.begin(12);
+    const open = words[4];
+    probe.pause();
+    const position = words[0];
+    await sleep(5);
+    const silent = words[0] === position;
+    probe.resume();
+    await sleep(5);
+    const goesOn = words[0] > position;
+    const stopped = [probe.stop(), probe.stop()];
+    const last = words[0];
+    await sleep(5);
+    const sizes = [live.byteLength, ring.byteLength, context.byteLength];
+    const ended = words[0] === last && words[10] === 1;
+    return { errors, drift, id, same, open, silent, goesOn, stopped, sizes, ended };
+  },
+
+  async sockets() {
+    start();
+    const unix = path.join(out, 'socket');
+    const server = net.createServer((socket) => socket.on('data', (data) => socket.write(data)));
+    await listen(server, unix);
+    const socket = net.connect(unix);
+    for (let n = 0; n < 20; n++) {
+      socket.write('ping');
+      await new Promise((resolve) => socket.once('data', resolve));
+    }
+    socket.destroy();
+    server.close();
+    const udp = dgram.createSocket('udp4');
+    await new Promise((resolve) => udp.bind(0, '127.0.0.1', resolve));
+    for (let n = 0; n < 20; n++) {
+      udp.send('ping', udp.address().port, '127.0.0.1');
+      await new Promise((resolve) => udp.once('message', resolve));
+    }
+    udp.close();
+    return { unix };
+  },
+
+  async upload() {
+    start();
+    const server = http.createServer((request, response) => {
+      let bytes = 0;
+      request.on('data', (data) => {
+        bytes += data.length;
+      });
+      request.on('end', () => response.end(`${bytes}`));
+    });
+    const { port } = await listen(server, 0, '127.0.0.1');
+    await client(port, 20, 'x'.repeat(300_000));
+    server.close();
+    return {};
+  },
+
+  async refused() {
+    start();
+    const server = net.createServer();
+    const { port } = await listen(server, 0, '127.0.0.1');
+    server.close();
+    await closed(server);
+    const socket = net.connect(port, '127.0.0.1');
+    await new Promise((resolve) => socket.once('error', resolve));
+    return { port };
+  },
+};
+
+scenarios[name](rest).then(
+  (result) => {
+    if (!result || !worker.isMainThread) return;
+    process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0));
+  },
+  (error) => {
+    process.stderr.write(`${error.stack}\n`);
+    process.exit(1);
+  },
+);
