@@ -10,6 +10,8 @@ export const SERVER = join(PACKAGE, 'test/cli/fixtures/server.mjs');
 
 const PRESERVE_SYMLINKS = ['--preserve-symlinks', '--preserve-symlinks-main'];
 
+const RUN_MS_MAX = 60_000;
+
 /** A folder that is removed after the test. */
 export function makeFolder(test) {
   const folder = mkdtempSync(join(tmpdir(), 'bobtail test '));
@@ -37,8 +39,10 @@ export function startBobtail(args, { cwd, env = {}, detached = false, main = MAI
       wake();
     });
   }
-  const ended = new Promise((resolve) => {
+  const ended = new Promise((resolve, reject) => {
     child.on('close', (code, signal) => resolve({ code, signal, ...seen }));
+    const tooLong = () => reject(new Error(`still running: ${JSON.stringify(seen)}`));
+    setTimeout(tooLong, RUN_MS_MAX).unref();
   });
   const until = async (text) => {
     const deadline = Date.now() + 20_000;
