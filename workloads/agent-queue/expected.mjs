@@ -4,7 +4,7 @@ const called = {
   resource: 'upstream',
   from: ['socket', 'received'],
   ready: 'sentBack',
-  by: 'answered',
+  begin: 'answered',
 };
 
 /** The upstream's answer to the request before, which freed the socket. */
@@ -12,7 +12,7 @@ function freed({ socket }, { all }) {
   return Math.max(...all.map(({ marks }) => marks.sentBack).filter((atNs) => atNs < socket));
 }
 
-const queued = { io: /./, shared: true, from: 'ask', ready: freed, by: 'socket' };
+const queued = { io: /./, shared: true, from: 'ask', ready: freed, begin: 'socket' };
 
 export default {
   warm: ['/ask'],

@@ -11,7 +11,7 @@ function ask(upstream, planted, response) {
   planted.resource('upstream', upstream.address);
   planted.note('ask');
   const options = { host: '127.0.0.1', port: upstream.port, path: '/25', agent };
-  planted.note('askEnd');
+  planted.noteTurnEnd('askEnd');
   const call = http.get(options, (answer) => {
     planted.note('answered');
     let text = '';

@@ -8,6 +8,7 @@ export default {
           io: 'child',
           resource: /^child sleep$/,
           from: 'spawn',
+          ready: ({ spawn }) => spawn + 40e6,
           begin: 'exited',
         },
       ],

@@ -1,4 +1,4 @@
-// The demo: records the bundled service under load, prints the report, explains the slowest request.
+// The demo: records the bundled service under load, reports, and explains the slowest request.
 //
 // About 35 seconds. Progress goes to stderr, the answers to stdout. Needs the built package.
 import { spawn } from 'node:child_process';

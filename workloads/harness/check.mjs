@@ -52,43 +52,44 @@ function sum(segments, keep) {
   return segments.filter(keep).reduce((total, { durationNs }) => total + durationNs, 0);
 }
 
-/** The queue between a hop's ready time and the callback that went on, whoever owns it. */
-function queueAfterNs(segments, hop) {
-  let next = segments.indexOf(hop.segments.at(-1)) + 1;
-  let queueNs = 0;
-  for (; segments[next]?.kind === 'queue'; next += 1) queueNs += segments[next].durationNs;
-  return queueNs;
+/** How long the segments of `kind` last that follow this segment directly, whoever owns them. */
+function followingNs(segments, after, kind) {
+  let next = after + 1;
+  let durationNs = 0;
+  for (; segments[next]?.kind === kind; next += 1) durationNs += segments[next].durationNs;
+  return { durationNs, last: next - 1 };
 }
 
 /**
- * The times of an io hop. `begin` marks the event's own callback, so its wait (io and queue) is
- * known; `by` marks code deeper in the event (behind a parser), so its wait ended by then. `ready`
- * is when whoever was waited for was done.
+ * The times of an io hop. `ready` is when whoever was waited for was done. `begin` marks the code
+ * that went on: at the earliest when the wait (io and queue) was over, at the latest at the end of
+ * the run that follows, for the process may be descheduled before its first line. `atLeastNs` is
+ * for a peer that takes so long from a request that the client sends some time after `from`.
  */
 function checkIo(name, hop, expectation, truth, failures) {
-  const { from, ready, begin, by, part, partNs, shared } = expectation;
-  const { marks, explained } = truth;
+  const { from, ready, begin, atLeastNs, part, partNs, shared } = expectation;
   if (shared !== undefined && hop.shared !== shared) failures.push(`${name}: shared=${hop.shared}`);
+  const { segments } = truth.explained;
   const at = (mark) => moment(truth, mark);
-  const waitNs = hop.durationNs + queueAfterNs(explained.segments, hop);
-  if (begin) {
-    const rangeNs = [at(begin)[0] - at(from)[1], at(begin)[1] - at(from)[0]];
+  const queue = followingNs(segments, segments.indexOf(hop.segments.at(-1)), 'queue');
+  const waitNs = hop.durationNs + queue.durationNs;
+  if (atLeastNs) {
+    const ioNs = [atLeastNs, at(begin)[1] - at(from)[0]];
+    within(`${name}, io`, hop.durationNs, ioNs, failures);
+    within(`${name}, wait to callback`, waitNs, ioNs, failures);
+  } else if (begin) {
+    const run = followingNs(segments, queue.last, 'exec');
+    const marked = [at(begin)[0] - at(from)[1], at(begin)[1] - at(from)[0]];
+    const rangeNs = [marked[0] - run.durationNs, marked[1]];
     within(`${name}, wait to callback`, waitNs, rangeNs, failures);
   }
-  if (by)
-    within(
-      `${name}, wait`,
-      waitNs,
-      [at(ready)[0] - at(from)[1], at(by)[1] - at(from)[0]],
-      failures,
-    );
   if (ready) {
-    const ioNs = [at(ready)[0] - at(from)[1], at(begin ?? by)[1] - at(from)[0]];
+    const ioNs = [at(ready)[0] - at(from)[1], at(begin ?? ready)[1] - at(from)[0]];
     within(`${name}, io`, hop.durationNs, ioNs, failures);
   }
   if (part) {
     const recordedNs = sum(hop.segments, (s) => s.part === part);
-    within(`${name}, ${part}`, recordedNs, partNs(marks), failures);
+    within(`${name}, ${part}`, recordedNs, partNs(truth.marks), failures);
   }
 }
 

@@ -34,6 +34,11 @@ class Planted {
     this.marks[name] = nowNs();
   }
 
+  /** Marks the end of this event: a wait that nothing is written for counts from there. */
+  noteTurnEnd(name) {
+    setImmediate(() => this.note(name));
+  }
+
   /** Marks a moment that somebody else measured, in ns of CLOCK_MONOTONIC. */
   set(name, atNs) {
     this.marks[name] = atNs;

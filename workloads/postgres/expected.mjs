@@ -7,8 +7,8 @@ const queried = {
   resource: 'database',
   shared: false,
   from: 'query',
-  ready: ({ query }) => query + QUERY_NS,
-  by: 'answered',
+  atLeastNs: QUERY_NS,
+  begin: 'answered',
 };
 
 /** The end of the query before, which freed the connection. */
@@ -17,12 +17,8 @@ function freed({ connected: at }, { all }) {
   return Math.max(...before) + QUERY_NS;
 }
 
-const connected = { io: /./, shared: true, from: 'connect', ready: freed, by: 'connected' };
-const queriedThen = {
-  ...queried,
-  from: ['connected', 'asked'],
-  ready: ({ connected: at }) => at + QUERY_NS,
-};
+const connected = { io: /./, shared: true, from: 'connect', ready: freed, begin: 'connected' };
+const queriedThen = { ...queried, from: 'connected' };
 
 function waited({ marks }) {
   return marks.connected - marks.connect > 1e6;

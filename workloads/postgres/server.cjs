@@ -44,9 +44,8 @@ function checkout(planted, response) {
       planted.answer(response);
       release();
     });
-    planted.note('asked');
   });
-  planted.note('connectEnd');
+  planted.noteTurnEnd('connectEnd');
 }
 
 const server = http.createServer((request, response) => {

@@ -33,11 +33,10 @@ async function checkout(planted, response) {
   decoy();
   planted.note('connect');
   const pending = pool.connect();
-  planted.note('connectEnd');
+  planted.noteTurnEnd('connectEnd');
   const client = await pending;
   planted.note('connected');
   const answered = client.query('select pg_sleep(0.04)');
-  planted.note('asked');
   await answered;
   planted.note('answered');
   planted.answer(response);

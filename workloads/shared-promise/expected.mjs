@@ -1,5 +1,5 @@
 // What is asked of this server, and what a recording of it must say.
-const wait = { resource: 'upstream', from: 'ask', ready: 'sentBack', by: 'answered' };
+const wait = { resource: 'upstream', from: 'ask', ready: 'sentBack', begin: 'answered' };
 
 export default {
   servers: ['server.mjs'],

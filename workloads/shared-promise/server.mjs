@@ -31,7 +31,7 @@ async function cached(planted, response) {
   planted.resource('upstream', upstream.address);
   planted.note('ask');
   loading ??= load();
-  planted.note('askEnd');
+  planted.noteTurnEnd('askEnd');
   const { answeredNs } = await loading;
   planted.note('answered');
   planted.set('sentBack', answeredNs);

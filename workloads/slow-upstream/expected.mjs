@@ -5,7 +5,7 @@ const path = [
     resource: 'upstream',
     from: ['ask', 'received'],
     ready: 'sentBack',
-    by: 'answered',
+    begin: 'answered',
   },
 ];
 

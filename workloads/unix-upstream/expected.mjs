@@ -10,7 +10,7 @@ export default {
           resource: 'upstream',
           from: ['ask', 'received'],
           ready: 'sentBack',
-          by: 'answered',
+          begin: 'answered',
         },
       ],
     },
