@@ -22,10 +22,10 @@ export function headline(report: Report): string {
   const { percentilesNs, confidenceNs, meanNs, count } = report.requests;
   const name = String(report.tail.percentile);
   const valueNs = percentilesNs[name];
-  const share = mainShare(overall(report, 'tail'));
+  const tail = overall(report, 'tail');
   if (valueNs === undefined) {
     const mean = `the mean of ${countOf(count, 'request')} is ${formatDuration(meanNs)}`;
-    return `Too few requests for a percentile; ${mean}.${share}`;
+    return `Too few requests for a percentile; ${mean}.${mainShare(tail, 'the tail')}`;
   }
   const medianNs = percentilesNs['50'];
   const value = `${formatPercentile(name)} ${formatInterval(valueNs, confidenceNs[name])}`;
@@ -33,14 +33,14 @@ export function headline(report: Report): string {
     medianNs === undefined || medianNs === 0 || name === '50'
       ? ''
       : ` is ${formatRatio(valueNs / medianNs)} the median (${formatDuration(medianNs)})`;
-  return `${value}${ratio}.${share}`;
+  return `${value}${ratio}.${mainShare(tail, 'it')}`;
 }
 
 function formatRatio(ratio: number): string {
   return `${ratio < 9.95 ? ratio.toFixed(1) : Math.round(ratio)}×`;
 }
 
-function mainShare(row: Breakdown | undefined): string {
+function mainShare(row: Breakdown | undefined, of: 'it' | 'the tail'): string {
   if (row === undefined || row.latencyNs === 0) {
     return '';
   }
@@ -51,7 +51,7 @@ function mainShare(row: Breakdown | undefined): string {
     [row.unattributedNs, 'is not explained'],
   ];
   const [largestNs, words] = kinds.reduce((best, one) => (one[0] > best[0] ? one : best));
-  return ` ${formatShare(largestNs, row.latencyNs)} of it ${words}.`;
+  return ` ${formatShare(largestNs, row.latencyNs)} of ${of} ${words}.`;
 }
 
 /** `p50 1.84 ms · p90 … · mean … · 11,874 requests in 30.0 s`. */
