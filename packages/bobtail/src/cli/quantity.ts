@@ -1,4 +1,4 @@
-/** Quantities on the command line: seconds, sizes and counts, each with its bounds and its error. */
+/** Quantities on the command line: seconds, sizes, counts; each with its bounds and its error. */
 import { Failure } from './failure';
 
 const NS_PER_S = 1_000_000_000;

@@ -82,7 +82,7 @@ test('a signal to the whole process group arrives once', async (t) => {
   assert.equal(result.stdout.match(/got SIGTERM/g).length, 1);
 });
 
-test('NODE_OPTIONS of the user are kept, and a path with spaces and quotes is loaded', async (t) => {
+test('NODE_OPTIONS of the user are kept, and odd paths are loaded', async (t) => {
   const folder = makeFolder(t);
   const odd = join(folder, 'pack "age x');
   mkdirSync(odd);

@@ -1,7 +1,8 @@
 /**
  * What the answers look like, from fixtures that are valid by the schemas.
  *
- * After a wanted change of the output: `UPDATE_SNAPSHOTS=1 node --test test/cli/rendering.test.mjs`.
+ * After a wanted change of the output:
+ * `UPDATE_SNAPSHOTS=1 node --test test/cli/rendering.test.mjs`.
  */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -60,9 +60,10 @@ const COLUMNS: readonly Column[] = [
 function renderDiagnosis(diagnosis: Diagnosis, colors: Colors, width: number): string {
   const { host, analysis, nodes } = diagnosis;
   const quota = host.cpuQuota === null ? '' : `, ${host.cpuQuota.toFixed(2)} of them by quota`;
+  const machine = `${host.platform}-${host.arch}`;
   const lines = [
     colors.bold('host'),
-    `  ${host.platform}-${host.arch} · kernel ${host.kernel} · ${host.libc} · ${host.cpus} CPUs${quota}`,
+    `  ${machine} · kernel ${host.kernel} · ${host.libc} · ${host.cpus} CPUs${quota}`,
     ...alignRows(COLUMNS, [checkRow('analysis', analysis.ok, analysis.reason, colors)], width),
   ];
   for (const node of nodes) {

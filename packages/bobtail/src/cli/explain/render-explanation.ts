@@ -22,7 +22,7 @@ export interface Look {
 export function renderExplanation(explanation: Explanation, look: Look): string {
   const { colors } = look;
   const lines = [
-    `${colors.bold(plain(explanation.route))}  ${colors.bold(formatDuration(explanation.latencyNs))}`,
+    colors.bold(`${plain(explanation.route)}  ${formatDuration(explanation.latencyNs)}`),
     colors.dim(factsOf(explanation).join(' · ')),
     '',
     ...segmentLines(explanation, look),

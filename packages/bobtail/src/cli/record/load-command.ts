@@ -1,8 +1,8 @@
 /**
  * The load command of `--on-port`: started when the server listens, and the end of the recording.
  *
- * It is given to a shell, because `$PORT` stands in it, and is not recorded. Its output is progress,
- * not the answer, so its stdout goes to stderr.
+ * It is given to a shell, because `$PORT` stands in it, and is not recorded. Its output is
+ * progress, not the answer, so its stdout goes to stderr.
  */
 import { Failure } from '../failure';
 import type { Outcome } from '../json/run';
