@@ -71,7 +71,8 @@ export async function recorded({ cause, server, node, environment }, use) {
  */
 async function explain(out) {
   const { analyzeRequest, analyzeReport } = await import(library);
-  const { requests } = await analyzeReport(out);
+  const { requests, losses } = await analyzeReport(out);
+  assert.deepEqual(losses, {}, `facts were lost in ${out}`);
   const list = [];
   for (let slowest = 1; slowest <= requests.count; slowest += 1)
     list.push(await analyzeRequest(out, { slowest }));
