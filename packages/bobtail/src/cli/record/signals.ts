@@ -2,8 +2,8 @@
  * Signals between whoever sent them and the recorded service.
  *
  * The service runs in its own session (`process-group.ts`), so each signal that reaches the
- * recorder is passed on once. From the terminal it goes to everything the command started, as it would
- * without the recorder; any other sender meant one process, and the command alone gets it.
+ * recorder is passed on once. From the terminal it goes to everything the command started, as it
+ * would without the recorder; any other sender meant one process, and the command alone gets it.
  */
 import { readFileSync } from 'node:fs';
 import { exitCodeOfSignal } from '../exit-codes';
