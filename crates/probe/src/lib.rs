@@ -24,6 +24,7 @@ mod mapper;
 mod napi;
 mod pool;
 mod pool_name;
+mod ready_helper;
 mod registry;
 mod ring;
 mod start;

@@ -7,13 +7,14 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr::null_mut;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use bobtail_trace::encode::{self, LoopBegin};
 use bobtail_trace::layout::live;
 use bobtail_trace::record::{LoopKind, LossKind, MarkKind, ReadyQuality};
 
 use crate::clock::{RealtimeOffset, monotonic_ns};
+use crate::fd_table::Entry;
 use crate::gc::Collections;
 use crate::pool::Jobs;
 use crate::registry::Shared;
@@ -51,6 +52,8 @@ pub struct LoopState {
     pub collections: Collections,
     pub context: *mut u32,
     pub env: usize,
+    /// A thread watches what becomes ready all the time.
+    pub has_helper: bool,
     /// Ports this process listens on: tells servers' connections from clients'.
     pub ports: Vec<u16>,
 }
@@ -107,11 +110,12 @@ impl LoopState {
     pub fn next_batch(&mut self) {
         self.batch = (self.shared.index as u64 + 1) << 48 | (self.batch + 1) & 0xffff_ffff_ffff;
         self.dispatched = -1;
+        self.shared.backend.batch.store(self.batch, Release);
     }
 
     /// Takes `fd` out of the batch if it is in it: it is dispatched now, which ends what ran.
     #[inline]
-    pub fn dispatch(&mut self, fd: c_int, entry: &crate::fd_table::Entry, now_ns: u64) -> bool {
+    pub fn dispatch(&mut self, fd: c_int, entry: &Entry, now_ns: u64) -> bool {
         if entry.batch.load(Relaxed) != self.batch {
             return false;
         }
@@ -224,8 +228,22 @@ impl LoopState {
         }
     }
 
-    /// What is known of when an event without an own stamp was ready: the poll's return, exact to
-    /// a wake-up when the loop waited for it, else only an upper bound.
+    /// What is known of when an event without an own stamp was ready: when another thread first
+    /// saw it ready, else what the poll tells.
+    pub fn ready_unstamped(&self, entry: &Entry) -> (u64, ReadyQuality) {
+        let seen_ns = entry.woken_ns.swap(0, AcqRel);
+        let (polled_ns, quality) = self.ready_by_poll();
+        if seen_ns == 0 || seen_ns >= polled_ns || seen_ns < entry.last_read_ns.load(Relaxed) {
+            return (polled_ns, quality);
+        }
+        let quality = match self.has_helper {
+            true => ReadyQuality::Estimate,
+            false => ReadyQuality::UpperBound,
+        };
+        (seen_ns, quality)
+    }
+
+    /// The poll's return: exact to a wake-up when the loop waited for it, else an upper bound.
     pub fn ready_by_poll(&self) -> (u64, ReadyQuality) {
         let waited_ns = self.poll.leave_ns.saturating_sub(self.poll.enter_ns);
         if waited_ns > BLOCKED_NS {
@@ -266,10 +284,7 @@ impl LoopState {
 
     /// The location the watchdog asked for, if the event it asked about still runs.
     pub fn location_is_wanted(&self) -> bool {
-        let asked = self
-            .shared
-            .asked_event
-            .swap(0, std::sync::atomic::Ordering::AcqRel);
+        let asked = self.shared.asked_event.swap(0, AcqRel);
         asked != 0 && asked == self.shared.event.load(Acquire)
     }
 

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::completion::Completions;
+use crate::ready_helper::Backend;
 use crate::ring::{Ring, Slots};
 use crate::trace_file::TraceFile;
 
@@ -32,6 +33,7 @@ pub struct Shared {
     pub batches: AtomicU64,
     pub ready_events: AtomicU64,
     pub completions: Completions,
+    pub backend: Backend,
 }
 
 impl Shared {
@@ -46,6 +48,7 @@ impl Shared {
             batches: AtomicU64::new(0),
             ready_events: AtomicU64::new(0),
             completions: Completions::new(),
+            backend: Backend::new(),
         }
     }
 

@@ -23,7 +23,7 @@ use crate::symbols::symbols;
 use crate::timers::NodeHandles;
 use crate::trace_file::{Description, TraceFile};
 use crate::writer::{Live, Writer};
-use crate::{fork, gc, hooks, location, mapper, watchdog};
+use crate::{fork, gc, hooks, location, mapper, ready_helper, watchdog};
 
 /// Chunks mapped before the first record.
 const CHUNKS_AHEAD: usize = 2;
@@ -102,7 +102,7 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
         .ok_or_else(|| Refusal::new("BOBTAIL_STATE", "too many threads are recorded"))?;
     start_threads().map_err(io)?;
     fork::watch();
-    let (mechanisms, node, isolate) = mechanisms(uv_loop, patched);
+    let (mut mechanisms, node, isolate) = mechanisms(uv_loop, patched);
     // SAFETY: the mappings stay until `clean_up`, after which nothing of the loop runs.
     let (live, strings) = unsafe {
         let live = Live::new(file.live());
@@ -113,6 +113,16 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
     // SAFETY: as above.
     let mut writer = unsafe { Writer::new(live, ring.clone(), description.start_ns) };
     writer.roll();
+    shared.isolate.store(isolate, Release);
+    let looked_at = shared.backend.allow(libuv::backend_fd(uv_loop));
+    let has_helper = looked_at.is_ok() && ready_helper::is_wanted();
+    mechanisms.push(Mechanism {
+        name: "ready-looks",
+        refused: looked_at.err(),
+    });
+    if has_helper {
+        ready_helper::nest(&shared);
+    }
     let started = Started {
         header: file.header(),
         header_bytes: HEADER_BYTES,
@@ -123,7 +133,6 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
         mechanisms,
         start_ns: description.start_ns,
     };
-    shared.isolate.store(isolate, Release);
     let mut state = Box::new(LoopState {
         uv_loop,
         backend_fd: libuv::backend_fd(uv_loop),
@@ -139,6 +148,7 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
         collections: Collections::default(),
         context,
         env,
+        has_helper,
         ports: Vec::with_capacity(64),
     });
     state.next_batch();
@@ -264,6 +274,13 @@ fn start_threads() -> std::io::Result<()> {
             };
             result = spawn("bobtail-mapper", mapper::run)
                 .and_then(|_| spawn("bobtail-watch", watchdog::run))
+                .and_then(|thread| match ready_helper::is_wanted() {
+                    true => {
+                        ready_helper::prepare();
+                        spawn("bobtail-ready", ready_helper::run)
+                    }
+                    false => Ok(thread),
+                })
                 .map(drop);
             libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut());
             libc::atexit(at_exit);
@@ -290,6 +307,7 @@ pub fn stop() -> bool {
     };
     state.end();
     state.writer.close();
+    state.shared.backend.forbid();
     if let Some(entry) = fd_table::entry(libuv::async_fd(state.uv_loop)) {
         entry.clear();
     }

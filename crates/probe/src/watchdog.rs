@@ -1,5 +1,5 @@
 //! The thread that ticks: it wakes the mapper when a ring wants a chunk, and asks for the code
-//! location of an event that runs long.
+//! location of an event that runs long, and at what becomes ready meanwhile.
 //!
 //! A tick instead of a notification, because the loop thread must not make a system call to ask.
 
@@ -13,6 +13,9 @@ use crate::{location, mapper, registry};
 const TICK: Duration = Duration::from_millis(4);
 /// The first location of an event is asked after this; the next ones after twice the time.
 pub const LONG_NS: u64 = 4_000_000;
+
+/// What becomes ready is looked at when an event runs this long.
+const BUSY_NS: u64 = 1_000_000;
 
 /// An event that was seen running long.
 #[derive(Default, Clone, Copy)]
@@ -42,10 +45,16 @@ fn look(shared: &registry::Shared, long: &mut Long, now_ns: u64) {
     let begin_ns = shared.head_begin_ns.load(Ordering::Acquire);
     let event = shared.event.load(Ordering::Acquire);
     let isolate = shared.isolate.load(Ordering::Acquire);
-    if begin_ns == 0 || event == 0 || isolate == 0 {
+    if begin_ns == 0 {
         return;
     }
     let running_ns = now_ns.saturating_sub(begin_ns);
+    if running_ns > BUSY_NS {
+        shared.backend.sample();
+    }
+    if event == 0 || isolate == 0 {
+        return;
+    }
     if long.event != event {
         *long = Long {
             event,

@@ -27,10 +27,10 @@ function temporary(t) {
 }
 
 /** Runs a scenario to its end; gives what it printed. */
-function run(node, out, name, { flags = [], rest = [] } = {}) {
+function run(node, out, name, { flags = [], rest = [], env = {} } = {}) {
   const script = path.join(folder, 'scenarios.cjs');
   const child = spawn(node, [...flags, script, name, out, ...rest], {
-    env: { ...process.env, BOBTAIL_PROBE: probe },
+    env: { ...process.env, BOBTAIL_PROBE: probe, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let stdout = '';
@@ -302,6 +302,22 @@ for (const node of nodes) {
       assert.ok(reads.some((r) => r.quality === 'bound'));
       assert.ok(reads.filter((r) => r.quality === 'exact').length >= 20);
     });
+
+    for (const helper of ['0', '1']) {
+      it(`sees unix sockets become ready while the thread is busy (helper ${helper})`, async (t) => {
+        const out = temporary(t);
+        await run(node, out, 'busy', { env: { BOBTAIL_READY_HELPER: helper } });
+        const trace = only(out);
+        const server = trace.of('handle-open').filter((r) => r.kind === 'unix-server');
+        const handles = new Set(server.map((r) => r.handle));
+        const reads = begins(trace, 'read').filter((r) => handles.has(r.handle));
+        // The second and third request came 10 and 20 ms after the first, which took 60 ms.
+        const waits = reads.map((r) => r.at - r.readyNs).sort((a, b) => b - a);
+        assert.ok(waits[0] > 60e6 && waits[1] > 25e6, waits.join());
+        const quality = helper === '1' ? 'estimate' : 'bound';
+        assert.ok(reads.filter((r) => r.quality === quality).length >= 2);
+      });
+    }
 
     it('ends a refused connect', async (t) => {
       const out = temporary(t);

@@ -328,6 +328,31 @@ const scenarios = {
     return {};
   },
 
+  async busy() {
+    start();
+    const unix = path.join(out, 'socket');
+    const server = net.createServer((socket) => {
+      socket.on('data', () => {
+        socket.write('pong');
+        spin(60);
+      });
+    });
+    await listen(server, unix);
+    const childProcess = require('node:child_process');
+    const script = `
+      const net = require('node:net');
+      const [unix] = process.argv.slice(1);
+      let left = 3;
+      for (let n = 0; n < 3; n++) {
+        const socket = net.connect(unix, () => setTimeout(() => socket.write('x'), 100 + n * 10));
+        socket.on('close', () => --left || process.exit());
+        setTimeout(() => socket.destroy(), 500);
+      }`;
+    await promisify(childProcess.execFile)(process.execPath, ['-e', script, unix]);
+    server.close();
+    return {};
+  },
+
   async refused() {
     start();
     const server = net.createServer();

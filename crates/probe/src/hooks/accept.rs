@@ -61,7 +61,8 @@ pub unsafe extern "C" fn accept4(
 
 fn begin(state: &mut LoopState, fd: c_int, listener: &Entry, begin_ns: u64) {
     let handle = handle_of(state, fd, listener);
-    let ready = state.ready_by_poll();
+    let ready = state.ready_unstamped(listener);
+    listener.last_read_ns.store(monotonic_ns(), Relaxed);
     state.begin(LoopKind::Accept, begin_ns, Some(ready), handle, 0, 0);
 }
 

@@ -78,7 +78,7 @@ fn connected(fd: c_int) {
     let op = entry.connect_op.swap(0, Relaxed);
     let begin_ns = monotonic_ns();
     if op != 0 && state.dispatch(fd, entry, begin_ns) {
-        let ready = state.ready_by_poll();
+        let ready = state.ready_unstamped(entry);
         let handle = entry.handle.load(Relaxed);
         state.begin(LoopKind::Connect, begin_ns, Some(ready), handle, op, 0);
         trampoline::hook_connect(state.uv_loop, fd);

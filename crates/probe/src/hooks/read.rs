@@ -122,7 +122,13 @@ pub fn finish(fd: c_int, entry: &Entry, begin_ns: u64, first: bool, result: isiz
     }
     let handle = handle_of(state, fd, entry);
     let ready = ready_of(state, entry, begin_ns, first, result, stamp_ns);
-    entry.last_read_ns.store(begin_ns, Relaxed);
+    // Looks from other threads may fall between begin and read; a kernel stamp cannot.
+    let read_ns = if stamp_ns == 0 {
+        monotonic_ns()
+    } else {
+        begin_ns
+    };
+    entry.last_read_ns.store(read_ns, Relaxed);
     state.begin(LoopKind::Read, begin_ns, Some(ready), handle, 0, 0);
     state.set_event_context(entry.request.load(Relaxed));
     trampoline::hook_stream(state.uv_loop, fd);
@@ -144,8 +150,9 @@ pub fn ready_of(
     result: isize,
     stamp_ns: u64,
 ) -> (u64, ReadyQuality) {
+    let unstamped = state.ready_unstamped(entry);
     if stamp_ns == 0 {
-        return state.ready_by_poll();
+        return unstamped;
     }
     let at_ns = state.realtime.to_monotonic_ns(stamp_ns);
     // A step of CLOCK_REALTIME must not move it out of what is possible.
@@ -153,6 +160,7 @@ pub fn ready_of(
     if first && result < SEVERAL_SEGMENTS {
         (at_ns, ReadyQuality::Exact)
     } else {
-        (at_ns, ReadyQuality::UpperBound)
+        // The stamp is that of the last segment; the first may have been seen earlier.
+        (at_ns.min(unstamped.0), ReadyQuality::UpperBound)
     }
 }

@@ -150,7 +150,7 @@ fn turn(fd: c_int) -> Option<(&'static Entry, u64, bool)> {
 fn readiness(fd: c_int) {
     if let (Some((entry, begin_ns, true)), Some(state)) = (turn(fd), state()) {
         let handle = handle_of(state, fd, entry);
-        let ready = state.ready_by_poll();
+        let ready = state.ready_unstamped(entry);
         state.begin(LoopKind::Poll, begin_ns, Some(ready), handle, 0, 0);
     }
 }

@@ -63,7 +63,7 @@ fn before(fd: c_int) -> Option<&'static Entry> {
         if state.dispatch(fd, entry, begin_ns) {
             // Nothing runs, so libuv goes on with a write that found no room before.
             let handle = handle_of(state, fd, entry);
-            let ready = state.ready_by_poll();
+            let ready = state.ready_unstamped(entry);
             state.begin(LoopKind::Poll, begin_ns, Some(ready), handle, 0, 0);
         }
     }
