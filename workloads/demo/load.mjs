@@ -1,43 +1,76 @@
 // The load on the demo service: four routes at a fixed rate, and the export every 2.5 seconds.
 //
-// Open loop: requests are due at a rate, whatever the answers take, and late ones count from when
-// they were due. Run by `bobtail record --on-port` with $PORT set.
+// Open loop: requests are due at seeded random moments (a Poisson process), whatever the answers
+// take, and latency counts from when a request was due. autocannon's `-R` sends each second's
+// share back to back, so that most of the tail would be the load's own bursts.
+// Run by `bobtail record --on-port` with $PORT set.
 import http from 'node:http';
-import autocannon from 'autocannon';
 
 const RATE_PER_S = Number(process.env.DEMO_RATE ?? 500);
 const DURATION_S = Number(process.env.DEMO_SECONDS ?? 27);
-const CONNECTIONS = 32;
-const EXPORT_MS = 2_500;
+const EXPORT_EVERY_S = 2.5;
+const ROUTES = ['offers', 'products', 'cart', 'products', 'search'];
 
-const url = `http://127.0.0.1:${process.env.PORT}`;
-const requests = ['offers', 'products', 'cart', 'products', 'search'].map((name, i) => ({
-  path: `/${name}/${i * 37 + 11}`,
-}));
+const agent = new http.Agent({ keepAlive: true });
+const latenciesMs = [];
 
-/** Asks for the export now and then, on connections of its own. */
-function exportNowAndThen() {
-  const ask = () => http.get(`${url}/export`, (answer) => answer.resume()).on('error', complain);
-  return setInterval(ask, EXPORT_MS);
+/** Numbers in 0 … 1, the same in every run (a linear congruential generator). */
+function seeded(seed) {
+  let state = seed;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296;
+    return state / 4_294_967_296;
+  };
 }
 
-function complain(error) {
-  process.stderr.write(`load: ${error.message}\n`);
-  process.exitCode = 1;
+/** Every request of the run with the moment it is due, in order. */
+function schedule() {
+  const random = seeded(20_191_121);
+  const due = [];
+  for (let atS = 0; atS < DURATION_S; atS -= Math.log(1 - random()) / RATE_PER_S) {
+    const name = ROUTES[Math.floor(random() * ROUTES.length)];
+    due.push({ atS, path: `/${name}/${Math.floor(random() * 200)}` });
+  }
+  for (let atS = EXPORT_EVERY_S; atS < DURATION_S; atS += EXPORT_EVERY_S)
+    due.push({ atS, path: '/export' });
+  return due.sort((a, b) => a.atS - b.atS);
 }
 
-const exports = exportNowAndThen();
-const result = await autocannon({
-  url,
-  requests,
-  connections: CONNECTIONS,
-  overallRate: RATE_PER_S,
-  duration: DURATION_S,
-});
-clearInterval(exports);
-const { p50, p99, p99_9, max } = result.latency;
+function ask(path, dueMs) {
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port: process.env.PORT, path, agent };
+    const request = http.get(options, (answer) => {
+      if (answer.statusCode !== 200) reject(new Error(`${path}: status ${answer.statusCode}`));
+      answer.resume().once('end', () => {
+        latenciesMs.push(performance.now() - dueMs);
+        resolve();
+      });
+    });
+    request.once('error', reject);
+  });
+}
+
+async function run(requests) {
+  const startMs = performance.now();
+  const answers = [];
+  for (const { atS, path } of requests) {
+    const dueMs = startMs + atS * 1000;
+    const aheadMs = dueMs - performance.now();
+    if (aheadMs > 0.5) await new Promise((resolve) => setTimeout(resolve, aheadMs));
+    answers.push(ask(path, dueMs));
+  }
+  await Promise.all(answers);
+}
+
+function percentile(percent) {
+  const index = Math.ceil((latenciesMs.length * percent) / 100) - 1;
+  return `p${percent} ${latenciesMs[index].toFixed(1)} ms`;
+}
+
+await run(schedule());
+agent.destroy();
+latenciesMs.sort((a, b) => a - b);
 process.stderr.write(
-  `load: ${result['2xx']} answers at ${RATE_PER_S}/s; the client saw ` +
-    `p50 ${p50} ms, p99 ${p99} ms, p99.9 ${p99_9} ms, max ${max} ms\n`,
+  `load: ${latenciesMs.length} answers at ${RATE_PER_S}/s; from when they were due: ` +
+    `${[50, 99, 99.9].map(percentile).join(', ')}\n`,
 );
-if (result.errors || result.non2xx) complain(new Error(`${result.errors} errors`));
