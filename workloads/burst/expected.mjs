@@ -8,18 +8,27 @@ function servedBefore({ marks, all }) {
   return [overlap(marks.handed), marks.begin - marks.sent];
 }
 
-const queue = {
-  queue: 'read',
-  rangeNs: ({ marks }) => [marks.begin - marks.handed, marks.begin - marks.sent],
-  culprits: [{ route: 'GET /work', rangeNs: servedBefore }],
-};
 /** Reading and parsing lie before the mark `begin`, but after the one served before. */
-function served({ marks, all }) {
+function turnNs({ marks, all }) {
   const ends = all.map((other) => other.marks.ended).filter((atNs) => atNs < marks.begin);
-  return [marks.end - marks.begin, marks.ended - Math.max(marks.sent, ...ends)];
+  return Math.max(marks.sent, ...ends);
 }
 
-const exec = { exec: 'read', rangeNs: served };
+const queue = {
+  queue: 'read',
+  rangeNs: (planted) => {
+    const { marks } = planted;
+    return [turnNs(planted) - marks.handed, marks.begin - marks.sent];
+  },
+  culprits: [{ route: 'GET /work', rangeNs: servedBefore }],
+};
+const exec = {
+  exec: 'read',
+  rangeNs: (planted) => {
+    const { marks } = planted;
+    return [marks.end - marks.begin, marks.ended - turnNs(planted)];
+  },
+};
 
 export default {
   drive: [{ repeat: 2, send: [{ path: '/work', count: 12 }] }],

@@ -3,7 +3,7 @@ export default {
   drive: [{ repeat: 5, send: [{ path: '/login' }] }],
   routes: {
     'GET /login': {
-      path: [{ io: 'pool', resource: /pbkdf2/, from: 'hash', ready: 'earliest', begin: 'hashed' }],
+      path: [{ io: 'pool', resource: /pbkdf2/, from: 'hash', begin: 'hashed' }],
     },
   },
 };
