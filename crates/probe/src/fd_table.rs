@@ -86,6 +86,16 @@ impl Entry {
         self.kind.store(kind as u8, Ordering::Relaxed);
     }
 
+    /// When another thread first saw it ready, and forgets that; 0 not seen.
+    #[inline]
+    pub fn take_woken_ns(&self) -> u64 {
+        // The exchange locks the bus, and there is mostly nothing to take.
+        match self.woken_ns.load(Ordering::Relaxed) {
+            0 => 0,
+            _ => self.woken_ns.swap(0, Ordering::AcqRel),
+        }
+    }
+
     /// Forgets the descriptor; any thread.
     pub fn clear(&self) {
         self.batch.store(0, Ordering::Relaxed);

@@ -231,7 +231,7 @@ impl LoopState {
     /// What is known of when an event without an own stamp was ready: when another thread first
     /// saw it ready, else what the poll tells.
     pub fn ready_unstamped(&self, entry: &Entry) -> (u64, ReadyQuality) {
-        let seen_ns = entry.woken_ns.swap(0, AcqRel);
+        let seen_ns = entry.take_woken_ns();
         let (polled_ns, quality) = self.ready_by_poll();
         if seen_ns == 0 || seen_ns >= polled_ns || seen_ns < entry.last_read_ns.load(Relaxed) {
             return (polled_ns, quality);

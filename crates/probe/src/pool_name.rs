@@ -194,24 +194,21 @@ unsafe fn lookup(state: &mut LoopState, request: usize) -> u32 {
 unsafe fn queued(state: &mut LoopState, symbols: &Symbols, request: usize) -> u32 {
     // SAFETY: by the caller. A job with Node's own work function is part of a
     // node::ThreadPoolWork: its table pointer lies two words before the request.
-    let (callback, table) = unsafe {
+    let table = unsafe {
         if libuv::get::<c_int>(request, request::TYPE) != request::TYPE_WORK {
             return 0;
         }
         let callback = libuv::get::<usize>(request, request::WORK_CB);
         let node = callback == symbols.node_work && callback != 0;
-        (
-            callback,
-            if node {
-                libuv::get::<usize>(request - 16, 0)
-            } else {
-                0
-            },
-        )
+        if node {
+            libuv::get::<usize>(request - 16, 0)
+        } else {
+            0
+        }
     };
     if table == 0 {
-        // An addon's own work; its name is resolved once, when its string is new.
-        return addon_work(state, callback);
+        // An addon's own work function has no name that could be read here.
+        return state.intern(&[b"pool addon"]);
     }
     let job = symbols
         .job_tables
@@ -225,10 +222,6 @@ unsafe fn queued(state: &mut LoopState, symbols: &Symbols, request: usize) -> u3
         }
         None => state.intern(&[b"pool"]),
     }
-}
-
-fn addon_work(state: &mut LoopState, _callback: usize) -> u32 {
-    state.intern(&[b"pool addon"])
 }
 
 /// `_ZTVN4node6crypto13DeriveBitsJobINS0_12PBKDF2TraitsEEE` → `crypto.pbkdf2`.

@@ -85,34 +85,14 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
     let io = |error: std::io::Error| Refusal::new("BOBTAIL_MEMORY", error.to_string());
     fd_table::reserve().map_err(io)?;
     let patched = patch().map_err(|reason| Refusal::new("BOBTAIL_UNSUPPORTED", reason))?;
-    let ring = Arc::new(Ring::new(description.ring_slots, description.chunk_bytes).map_err(io)?);
+    let (ring, file, slots) = open(&mut description)?;
     let context = context_array().map_err(io)?;
-    description.start_ns = monotonic_ns();
-    description.start_realtime_ns = realtime_ns();
-    let file = TraceFile::create(&description)
-        .map_err(|error| Refusal::new(error.code(), error.to_string()))?;
-    let mut slots = Slots::new(description.max_slots);
-    for _ in 0..CHUNKS_AHEAD {
-        slots.map_next(&ring, &file).map_err(|error| {
-            let error = crate::trace_file::Error::Reserve(description.path.clone(), error);
-            Refusal::new(error.code(), error.to_string())
-        })?;
-    }
     let shared = registry::allocate()
         .ok_or_else(|| Refusal::new("BOBTAIL_STATE", "too many threads are recorded"))?;
     start_threads().map_err(io)?;
     fork::watch();
     let (mut mechanisms, node, isolate) = mechanisms(uv_loop, patched);
-    // SAFETY: the mappings stay until `clean_up`, after which nothing of the loop runs.
-    let (live, strings) = unsafe {
-        let live = Live::new(file.live());
-        let (table, table_bytes) = file.strings();
-        let used = file.live().add(live::STRINGS_USED);
-        (live, Strings::new(table, table_bytes, used))
-    };
-    // SAFETY: as above.
-    let mut writer = unsafe { Writer::new(live, ring.clone(), description.start_ns) };
-    writer.roll();
+    let (writer, strings) = writer(&file, &ring, description.start_ns);
     shared.isolate.store(isolate, Release);
     let looked_at = shared.backend.allow(libuv::backend_fd(uv_loop));
     let has_helper = looked_at.is_ok() && ready_helper::is_wanted();
@@ -166,6 +146,41 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
     loop_state::install(state);
     pool::adopt(uv_loop);
     Ok(started)
+}
+
+/// Creates the trace and maps its first chunks.
+fn open(description: &mut Description) -> Result<(Arc<Ring>, TraceFile, Slots), Refusal> {
+    let refusal = |error: crate::trace_file::Error| Refusal::new(error.code(), error.to_string());
+    let ring = Ring::new(description.ring_slots, description.chunk_bytes)
+        .map_err(|error| Refusal::new("BOBTAIL_MEMORY", error.to_string()))?;
+    description.start_ns = monotonic_ns();
+    description.start_realtime_ns = realtime_ns();
+    let file = TraceFile::create(description).map_err(refusal)?;
+    let mut slots = Slots::new(description.max_slots);
+    for _ in 0..CHUNKS_AHEAD {
+        slots.map_next(&ring, &file).map_err(|error| {
+            refusal(crate::trace_file::Error::Reserve(
+                description.path.clone(),
+                error,
+            ))
+        })?;
+    }
+    Ok((Arc::new(ring), file, slots))
+}
+
+/// What writes into the trace, with its first chunk open.
+fn writer(file: &TraceFile, ring: &Arc<Ring>, start_ns: u64) -> (Writer, Strings) {
+    // SAFETY: the mappings stay until `clean_up`, after which nothing of the loop runs.
+    let (live, strings) = unsafe {
+        let live = Live::new(file.live());
+        let (table, table_bytes) = file.strings();
+        let used = file.live().add(live::STRINGS_USED);
+        (live, Strings::new(table, table_bytes, used))
+    };
+    // SAFETY: as above.
+    let mut writer = unsafe { Writer::new(live, ring.clone(), description.start_ns) };
+    writer.roll();
+    (writer, strings)
 }
 
 fn context_array() -> std::io::Result<*mut u32> {

@@ -124,6 +124,7 @@ for (const node of nodes) {
       assert.equal(count(`fs.stat ${file}`), 200);
       assert.equal(count('crypto.pbkdf2'), 20);
       assert.equal(count('crypto.randombytes'), 20);
+      assert.equal(count('dns.lookup localhost'), 20);
       assert.equal(count(`fs.open ${file}`), 50);
       assert.equal(count(`fs.read ${file}`), 50);
       assert.equal(count(`fs.close ${file}`), 50);

@@ -4,6 +4,7 @@
 
 const crypto = require('node:crypto');
 const dgram = require('node:dgram');
+const dns = require('node:dns');
 const fs = require('node:fs');
 const http = require('node:http');
 const net = require('node:net');
@@ -78,6 +79,7 @@ const scenarios = {
     for (let n = 0; n < 200; n++) add((done) => fs.stat(file, done));
     for (let n = 0; n < 20; n++) add((done) => crypto.pbkdf2('a', 'b', 100, 16, 'sha1', done));
     for (let n = 0; n < 20; n++) add((done) => crypto.randomBytes(64, done));
+    for (let n = 0; n < 20; n++) add((done) => dns.lookup('localhost', done));
     spin(60);
     await Promise.all(jobs);
     for (let n = 0; n < 50; n++) {
