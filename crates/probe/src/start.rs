@@ -178,7 +178,7 @@ fn writer(file: &TraceFile, ring: &Arc<Ring>, start_ns: u64) -> (Writer, Strings
         (live, Strings::new(table, table_bytes, used))
     };
     // SAFETY: as above.
-    let mut writer = unsafe { Writer::new(live, ring.clone(), description.start_ns) };
+    let mut writer = unsafe { Writer::new(live, ring.clone(), start_ns) };
     writer.roll();
     (writer, strings)
 }
