@@ -20,8 +20,9 @@ export interface StartOptions {
 }
 
 interface NativeProbe {
-  start(options: StartOptions): Omit<Session, 'roll' | 'intern'>;
+  start(options: StartOptions): Omit<Session, 'roll' | 'flush' | 'intern'>;
   roll(): boolean;
+  flush(): void;
   intern(text: string): number;
 }
 
@@ -38,6 +39,7 @@ export function startProbe(options: StartOptions): Session {
     startNs,
     mechanisms,
     roll: probe.roll,
+    flush: probe.flush,
     intern: probe.intern,
   };
 }

@@ -26,6 +26,8 @@ export interface Session {
   mechanisms: Mechanism[];
   /** Opens the next chunk; false when none is ready. */
   roll(): boolean;
+  /** Writes what the probe could not while JavaScript was writing a record. */
+  flush(): void;
   /** Id of a string in the string table. */
   intern(text: string): number;
 }

@@ -16,6 +16,7 @@ const last = new Float64Array(session.live, LIVE_OFFSET_BYTES + 4 * LIVE_LAST_NS
 const ring = new Uint8Array(session.ring);
 const contexts = new Uint32Array(session.context);
 const nativeRoll = session.roll;
+const nativeFlush = session.flush;
 
 /** Time of the trace, in ns since its start. */
 export const nowNs = clockSince(session.startNs);
@@ -30,6 +31,8 @@ const CONTEXT = 5;
 const REQUEST = 7;
 const OP = 11;
 const PAUSED = 13;
+const BUSY = 14;
+const DEFERRED = 15;
 const LOST_NO_CHUNK = 16;
 
 // Tags and flags.
@@ -73,13 +76,17 @@ export function ensureLoopEvent(): void {
 export function micro(kind: number, registrar: number): void {
   if (live[PAUSED] !== 0) return;
   if (live[LOOP_EVENT] === 0) loopBegin(OTHER, 0, -1, 0);
+  live[BUSY] = 1;
   const room = live[POSITION]! <= live[LIMIT]! || roll();
   const event = (live[EVENT]! + 1) >>> 0;
   const request = registrar === 0 ? 0 : contexts[registrar & CONTEXT_MASK]!;
   live[EVENT] = event;
   live[CURRENT] = event;
   contexts[event & CONTEXT_MASK] = request;
-  if (!room) return;
+  if (!room) {
+    free();
+    return;
+  }
   let at = live[POSITION]!;
   if (registrar !== 0 && request === live[CONTEXT]) {
     ring[at] = MICRO | FLAG_HIGH;
@@ -92,22 +99,26 @@ export function micro(kind: number, registrar: number): void {
     at = time(at + 2, nowNs());
   }
   if (registrar !== 0) at = varint(at, event - registrar);
-  live[POSITION] = at;
+  commit(at);
 }
 
 /** `event` goes on after something nested in it returned. */
 export function resume(event: number): void {
   if (live[PAUSED] !== 0) return;
+  live[BUSY] = 1;
   const room = live[POSITION]! <= live[LIMIT]! || roll();
   live[CURRENT] = event;
   const request = event === 0 ? 0 : contexts[event & CONTEXT_MASK]!;
   const timed = request !== live[CONTEXT];
   live[CONTEXT] = request;
-  if (!room) return;
+  if (!room) {
+    free();
+    return;
+  }
   let at = live[POSITION]!;
   ring[at] = timed ? RESUME | FLAG_LOW : RESUME;
   at = varint(at + 1, event === 0 ? 0xffffffff : live[EVENT]! - event);
-  live[POSITION] = timed ? time(at, nowNs()) : at;
+  commit(timed ? time(at, nowNs()) : at);
 }
 
 /**
@@ -116,6 +127,7 @@ export function resume(event: number): void {
  */
 export function loopBegin(kind: number, op: number, readyNs: number, registrar: number): void {
   if (live[PAUSED] !== 0) return;
+  live[BUSY] = 1;
   const room = live[POSITION]! <= live[LIMIT]! || roll();
   const event = (live[EVENT]! + 1) >>> 0;
   const request = registrar === 0 ? 0 : contexts[registrar & CONTEXT_MASK]!;
@@ -124,7 +136,10 @@ export function loopBegin(kind: number, op: number, readyNs: number, registrar: 
   live[LOOP_EVENT] = event;
   live[CONTEXT] = request;
   contexts[event & CONTEXT_MASK] = request;
-  if (!room) return;
+  if (!room) {
+    free();
+    return;
+  }
   let at = live[POSITION]!;
   ring[at] = LOOP_BEGIN | (readyNs < 0 ? 0 : FLAG_LOW) | (op === 0 ? 0 : FLAG_HIGH);
   at = time(at + 1, nowNs());
@@ -136,7 +151,7 @@ export function loopBegin(kind: number, op: number, readyNs: number, registrar: 
     at = varint(at, Math.max(0, Math.floor(last[0]! - readyNs)));
     ring[at++] = 0; // exact
   }
-  live[POSITION] = at;
+  commit(at);
 }
 
 /**
@@ -145,9 +160,10 @@ export function loopBegin(kind: number, op: number, readyNs: number, registrar: 
  */
 export function register(kind: number, resource: number, atNs: number, dueNs: number): number {
   if (live[PAUSED] !== 0) return 0;
+  live[BUSY] = 1;
   const op = (live[OP]! + 1) >>> 0;
   live[OP] = op;
-  if (live[POSITION]! > live[LIMIT]! && !roll()) return op;
+  if (!hasRoom()) return op;
   let at = live[POSITION]!;
   ring[at] = dueNs < 0 ? REGISTER : REGISTER | FLAG_LOW;
   at = time(at + 1, atNs);
@@ -155,7 +171,7 @@ export function register(kind: number, resource: number, atNs: number, dueNs: nu
   ring[at] = kind;
   at = varint(at + 1, resource);
   if (dueNs >= 0) at = varint(at, Math.max(0, Math.floor(dueNs - last[0]!)));
-  live[POSITION] = at;
+  commit(at);
   return op;
 }
 
@@ -163,40 +179,65 @@ export function register(kind: number, resource: number, atNs: number, dueNs: nu
 export function source(name: number): number {
   if (live[PAUSED] !== 0) return 0;
   ensureLoopEvent();
+  live[BUSY] = 1;
   const request = (live[REQUEST]! + 1) >>> 0;
   live[REQUEST] = request;
   live[CONTEXT] = request;
   contexts[live[CURRENT]! & CONTEXT_MASK] = request;
-  if (live[POSITION]! > live[LIMIT]! && !roll()) return request;
+  if (!hasRoom()) return request;
   let at = live[POSITION]!;
   ring[at] = SOURCE;
   at = time(at + 1, nowNs());
   at = varint(at, request);
-  live[POSITION] = varint(at, name);
+  commit(varint(at, name));
   return request;
 }
 
 /** The current event handed over the last of a response. `route` 0 is the name of the source. */
 export function sink(request: number, route: number, status: number): void {
   if (live[PAUSED] !== 0 || request === 0) return;
-  if (live[POSITION]! > live[LIMIT]! && !roll()) return;
+  live[BUSY] = 1;
+  if (!hasRoom()) return;
   let at = live[POSITION]!;
   ring[at] = SINK;
   at = time(at + 1, nowNs());
   at = varint(at, request);
   at = varint(at, route);
-  live[POSITION] = varint(at, status);
+  commit(varint(at, status));
 }
 
 /** A moment of the run, with a text from the string table. */
 export function mark(kind: number, text: number): void {
   if (live[PAUSED] !== 0) return;
-  if (live[POSITION]! > live[LIMIT]! && !roll()) return;
+  live[BUSY] = 1;
+  if (!hasRoom()) return;
   let at = live[POSITION]!;
   ring[at] = MARK;
   at = time(at + 1, nowNs());
   ring[at] = kind;
-  live[POSITION] = varint(at + 1, text);
+  commit(varint(at + 1, text));
+}
+
+/** Whether a record may start here; otherwise the writer is free again. */
+function hasRoom(): boolean {
+  if (live[POSITION]! <= live[LIMIT]! || roll()) return true;
+  free();
+  return false;
+}
+
+/** The record that ends at `at` is whole. */
+function commit(at: number): void {
+  live[POSITION] = at;
+  free();
+}
+
+/**
+ * V8 can collect garbage or serve an interrupt in the middle of a record. What the probe has to
+ * say then would land in the same bytes; it keeps it until the record is whole.
+ */
+function free(): void {
+  live[BUSY] = 0;
+  if (live[DEFERRED] !== 0) nativeFlush();
 }
 
 /** Asks for the next chunk. Counts the record that finds none; its event keeps its number. */

@@ -10,56 +10,60 @@ import { replace } from './disguise';
 import { recorder } from './recorder';
 
 type Callback = (...args: unknown[]) => void;
+type Runner = (registrar: number, callback: Callback, ...args: unknown[]) => void;
 
 const TICK: number = MicroKind.tick;
 
 /** Wraps `process.nextTick`. */
 export function wrapNextTick(): void {
-  const original = process.nextTick as (callback: Callback, ...args: unknown[]) => void;
+  const original = process.nextTick as (callback: Runner, ...args: unknown[]) => void;
 
-  function nextTick(this: unknown, callback: Callback): void {
+  function nextTick(this: unknown, callback: Callback, first: unknown, second: unknown): void {
     const { stream } = recorder;
-    // biome-ignore lint/complexity/noArguments: a rest array would be one more allocation
-    const args = arguments;
     if (stream === undefined || typeof callback !== 'function') {
-      Reflect.apply(original, this, args);
+      // biome-ignore lint/complexity/noArguments: passes on exactly what it was given
+      Reflect.apply(original, this, arguments);
       return;
     }
     const registrar = stream.currentEvent();
-    switch (args.length) {
+    // biome-ignore lint/complexity/noArguments: a rest array would be one more allocation
+    switch (arguments.length) {
       case 1:
-        original.call(this, run, registrar, callback);
+        original(run, registrar, callback);
         return;
       case 2:
-        original.call(this, run, registrar, callback, args[1]);
+        original(runWithOne, registrar, callback, first);
         return;
       case 3:
-        original.call(this, run, registrar, callback, args[1], args[2]);
+        original(runWithTwo, registrar, callback, first, second);
         return;
       default:
-        original.call(this, run, registrar, ...args);
+        // biome-ignore lint/complexity/noArguments: see above
+        original(runWithMany, registrar, ...arguments);
     }
   }
   replace(process, 'nextTick', nextTick);
 }
 
-function run(registrar: unknown, callback: unknown, first: unknown, second: unknown): void {
-  recorder.stream?.micro(TICK, registrar as number);
-  // Called without a receiver, as Node does.
-  const plain = callback as Callback;
-  // biome-ignore lint/complexity/noArguments: see above
-  const args = arguments;
-  switch (args.length) {
-    case 2:
-      plain();
-      return;
-    case 3:
-      plain(first);
-      return;
-    case 4:
-      plain(first, second);
-      return;
-    default:
-      plain(...Array.prototype.slice.call(args, 2));
-  }
+// One runner for each number of arguments: a common one would need an array of them. The callback
+// is called without a receiver, as Node does.
+
+function run(registrar: number, callback: Callback): void {
+  recorder.stream!.micro(TICK, registrar);
+  callback();
+}
+
+function runWithOne(registrar: number, callback: Callback, first: unknown): void {
+  recorder.stream!.micro(TICK, registrar);
+  callback(first);
+}
+
+function runWithTwo(registrar: number, callback: Callback, first: unknown, second: unknown): void {
+  recorder.stream!.micro(TICK, registrar);
+  callback(first, second);
+}
+
+function runWithMany(registrar: number, callback: Callback, ...args: unknown[]): void {
+  recorder.stream!.micro(TICK, registrar);
+  callback(...args);
 }

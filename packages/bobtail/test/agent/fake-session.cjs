@@ -9,7 +9,7 @@ const LIVE_OFFSET = 1024;
 const CHUNK_HEADER = 64;
 
 /** A fresh stream over buffers of `chunkBytes`; `rolls` says what each call of roll() answers. */
-exports.openFake = ({ chunkBytes = 4096, roll = () => false } = {}) => {
+exports.openFake = ({ chunkBytes = 4096, roll = () => false, flush = () => undefined } = {}) => {
   const session = {
     live: new ArrayBuffer(4096),
     ring: new ArrayBuffer(chunkBytes),
@@ -17,6 +17,7 @@ exports.openFake = ({ chunkBytes = 4096, roll = () => false } = {}) => {
     startNs: process.hrtime.bigint(),
     mechanisms: [],
     roll: () => roll(fake),
+    flush: () => flush(fake),
     intern: () => 1,
   };
   const live = new Uint32Array(session.live, LIVE_OFFSET, 32);

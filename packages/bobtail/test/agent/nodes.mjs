@@ -3,7 +3,7 @@
  */
 
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,7 +72,16 @@ function start(node, app, { record = true, env = {}, flags = [], folder = fresh(
   return { child, folder, ended };
 }
 
-const fresh = () => mkdtempSync(join(tmpdir(), 'bobtail-agent-'));
+const folders = [];
+process.on('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+function fresh() {
+  const folder = mkdtempSync(join(tmpdir(), 'bobtail-agent-'));
+  folders.push(folder);
+  return folder;
+}
 
 async function listening({ child, folder }) {
   while (child.exitCode === null && child.signalCode === null) {
