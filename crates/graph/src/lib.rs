@@ -7,11 +7,12 @@
 //! | file | concept |
 //! |---|---|
 //! | `graph` | records in, requests out |
+//! | `recorder`, `traffic` | each record becomes rows of the history |
 //! | `history` | the bounded past that all else reads |
-//! | `events`, `runs`, `collections` | what happened: events, the loop's time line, garbage collections |
-//! | `handles`, `operations`, `requests` | what outlives events: connections, timers and jobs, requests |
+//! | `events`, `runs`, `collections` | events, the loop's time line, garbage collections |
+//! | `handles`, `operations`, `requests` | what outlives events: connections, jobs, requests |
 //! | `ownership` | which request an event works for |
-//! | `walk` | from the sink back to the source |
+//! | `walk`, `writers` | from the sink back to the source; who asked on a socket |
 //! | `tiling`, `queue`, `resource` | from ready to sink in segments, with causes |
 //! | `path`, `window` | what the next stage reads |
 //! | `ring`, `id_table` | two bounded containers |
@@ -28,13 +29,16 @@ mod operations;
 mod ownership;
 mod path;
 mod queue;
+mod recorder;
 mod requests;
 mod resource;
 mod ring;
 mod runs;
 mod tiling;
+mod traffic;
 mod walk;
 mod window;
+mod writers;
 
 pub use graph::{Graph, Options, Walks};
 pub use path::{

@@ -6,12 +6,13 @@
 //! for, so it replaces every predecessor that would lie before it. Floors nest, because another
 //! request's work on the path may have waited in its turn.
 
-use bobtail_trace::record::{EventId, HandleKind, LoopKind, MicroKind, Ns, RequestId};
+use bobtail_trace::record::{EventId, LoopKind, MicroKind, Ns};
 
 use crate::events::{Event, LoopEvent};
 use crate::history::History;
 use crate::path::{EventKind, Hop, PathEvent, RequestPath};
 use crate::requests::Request;
+use crate::writers::{is_server, last_write_of, register_ns, sole_writer};
 
 /// A registration that a later event of the path waited since.
 #[derive(Debug, Clone, Copy)]
@@ -287,56 +288,4 @@ fn wait(
         inferred,
         agent,
     }
-}
-
-/// When `event` began to wait for `within`: its last write to that handle, else its end.
-fn register_ns(history: &History, event: EventId, within: &LoopEvent) -> Ns {
-    let written = history
-        .handles
-        .back_from(within.last_write)
-        .take_while(|w| w.event >= event)
-        .find(|w| w.event == event);
-    let at = match written {
-        Some(write) => write.at_ns,
-        None => history.end_ns(event).unwrap_or(within.begin_ns),
-    };
-    at.min(within.begin_ns)
-}
-
-/// The event of the last write of a request to the handle, not before `floor`.
-fn last_write_of(
-    history: &History,
-    within: &LoopEvent,
-    request: RequestId,
-    floor: EventId,
-) -> Option<EventId> {
-    history
-        .handles
-        .back_from(within.last_write)
-        .take_while(|w| w.event >= floor)
-        .find(|w| w.request == request && request != 0)
-        .map(|w| w.event)
-}
-
-/// The event of the last write, when all writes since the previous event on the handle are of
-/// this request.
-fn sole_writer(history: &History, within: &LoopEvent, request: RequestId) -> Option<EventId> {
-    let mut writes = history.handles.back_from(within.last_write);
-    let last = writes.next().filter(|w| w.request == request)?;
-    let alone = writes
-        .take_while(|w| w.event >= within.previous_on_handle)
-        .all(|w| w.request == request);
-    alone.then_some(last.event)
-}
-
-fn is_server(history: &History, within: &LoopEvent) -> bool {
-    let kind = history
-        .handles
-        .table
-        .get(within.handle)
-        .and_then(|h| h.kind);
-    matches!(
-        kind,
-        Some(HandleKind::ServerConnection | HandleKind::UnixServerConnection)
-    )
 }

@@ -1,4 +1,4 @@
-//! What JavaScript calls: `start`, `roll`, `intern`, `begin`, `pause`, `resume`, `stop`, `inspect`.
+//! What JavaScript calls: `start`, `roll`, `flush`, `intern`, `begin`, `pause`, `resume`, `stop`, `inspect`.
 
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,9 +18,10 @@ const CHUNK_BYTES: u32 = 1 << 20;
 const RING_SLOTS: u32 = 4;
 const MAX_BYTES: f64 = 1e9;
 
-const FUNCTIONS: [(&CStr, Callback); 8] = [
+const FUNCTIONS: [(&CStr, Callback); 9] = [
     (c"start", start_recording),
     (c"roll", roll),
+    (c"flush", flush),
     (c"intern", intern),
     (c"begin", begin),
     (c"pause", pause),
@@ -71,6 +72,12 @@ export!(roll, |scope, _arguments: 0| {
         writer.live.get(live::POSITION) <= writer.live.get(live::LIMIT) || writer.roll()
     });
     scope.boolean(rolled)
+});
+export!(flush, |scope, _arguments: 0| {
+    if let Some(state) = state() {
+        state.write_deferred();
+    }
+    scope.undefined()
 });
 export!(intern, |scope, arguments: 1| {
     let mut buffer = [0; BYTES_MAX + 1];

@@ -5,9 +5,8 @@
 
 use std::ffi::{c_int, c_void};
 
-use bobtail_trace::encode;
-
 use crate::clock::monotonic_ns;
+use crate::interjection::Interjection;
 use crate::loop_state::state;
 use crate::napi::find_symbol;
 
@@ -105,7 +104,9 @@ unsafe extern "C" fn end(_: *mut c_void, kind: c_int, _: c_int, _: *mut c_void) 
     let end_ns = monotonic_ns();
     let duration_ns = end_ns.saturating_sub(begin_ns);
     let end_ns = state.writer.relative(end_ns);
-    state
-        .writer
-        .put(|out, last_ns| encode::gc(out, last_ns, end_ns, duration_ns, kind as u32));
+    state.interject(Interjection::Collection {
+        end_ns,
+        duration_ns,
+        kind: kind as u32,
+    });
 }

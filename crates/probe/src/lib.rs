@@ -17,6 +17,7 @@ mod gc;
 mod got;
 mod handles;
 mod hooks;
+mod interjection;
 mod libuv;
 mod location;
 mod loop_state;

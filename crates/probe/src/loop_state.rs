@@ -16,6 +16,7 @@ use bobtail_trace::record::{LoopKind, LossKind, MarkKind, ReadyQuality};
 use crate::clock::{RealtimeOffset, monotonic_ns};
 use crate::fd_table::Entry;
 use crate::gc::Collections;
+use crate::interjection::{Deferred, Interjection};
 use crate::pool::Jobs;
 use crate::registry::Shared;
 use crate::strings::{OTHER, Origin, Strings};
@@ -50,6 +51,7 @@ pub struct LoopState {
     pub jobs: Jobs,
     pub node: NodeHandles,
     pub collections: Collections,
+    pub deferred: Deferred,
     pub context: *mut u32,
     pub env: usize,
     /// A thread watches what becomes ready all the time.
@@ -291,7 +293,6 @@ impl LoopState {
     /// Writes what the current event is executing.
     pub fn locate(&mut self, name: u32) {
         let at_ns = self.writer.relative(monotonic_ns());
-        self.writer
-            .put(|out, last_ns| encode::location(out, last_ns, at_ns, name));
+        self.interject(Interjection::Location { at_ns, name });
     }
 }

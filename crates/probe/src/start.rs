@@ -13,6 +13,7 @@ use crate::clock::{RealtimeOffset, monotonic_ns, realtime_ns};
 use crate::fd_table::{self, Kind};
 use crate::gc::Collections;
 use crate::got::{self, Patched};
+use crate::interjection::Deferred;
 use crate::libuv::{self, uv_loop};
 use crate::loop_state::{self, LoopState, Poll};
 use crate::pool::{self, Jobs};
@@ -126,6 +127,7 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
         jobs: Jobs::new(),
         node,
         collections: Collections::default(),
+        deferred: Deferred::default(),
         context,
         env,
         has_helper,

@@ -1,6 +1,6 @@
 // Runs the probe inside real Node processes and reads what it wrote.
 //
-// NODE_BINARIES  the Nodes to observe, separated by colons (default: this one)
+// BOBTAIL_TEST_NODES  the Nodes to observe, separated by colons (default: this one)
 // BOBTAIL_PROBE  the built addon; BOBTAIL_DUMP the `dump` example of bobtail-trace
 // BOBTAIL_STRESS requests of the stress test (default 20000)
 
@@ -16,7 +16,7 @@ const folder = path.dirname(fileURLToPath(import.meta.url));
 const target = process.env.CARGO_TARGET_DIR ?? path.join(folder, '../../../target');
 const probe = process.env.BOBTAIL_PROBE ?? path.join(target, 'release/libbobtail_probe.so');
 const dumper = process.env.BOBTAIL_DUMP ?? path.join(target, 'release/examples/dump');
-const nodes = (process.env.NODE_BINARIES ?? process.execPath).split(':');
+const nodes = (process.env.BOBTAIL_TEST_NODES ?? process.execPath).split(':');
 const stress = Number(process.env.BOBTAIL_STRESS ?? 20_000);
 const TIMEOUT_MS = 120_000;
 

@@ -49,6 +49,7 @@
 mod draw;
 mod line;
 mod random;
+mod served;
 mod simulate;
 
 pub use draw::{Drawn, ORIGIN_NS, draw};

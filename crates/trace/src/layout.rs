@@ -52,6 +52,10 @@ pub mod live {
     pub const OP: usize = 11;
     pub const HANDLE: usize = 12;
     pub const PAUSED: usize = 13;
+    /// JavaScript is in the middle of a record.
+    pub const BUSY: usize = 14;
+    /// Native code has kept something until the record is whole.
+    pub const DEFERRED: usize = 15;
     /// First of sixteen loss counters, by loss code.
     pub const LOSSES: usize = 16;
     pub const LOSS_KINDS: usize = 16;

@@ -1,0 +1,127 @@
+//! Recording what passes the connections: requests, responses, bytes.
+
+use bobtail_trace::record::{EventId, HandleId, HandleKind, Ns, RequestId, StringId};
+
+use crate::ownership;
+use crate::recorder::Recorder;
+use crate::requests::{Phase, Request};
+use crate::runs::RunKind;
+
+impl Recorder {
+    pub(crate) fn open_handle(
+        &mut self,
+        id: HandleId,
+        kind: HandleKind,
+        at_ns: Ns,
+        name: StringId,
+    ) {
+        self.tick(at_ns);
+        if id != 0 {
+            let entry = self.history.handles.entry(id);
+            (entry.kind, entry.name) = (Some(kind), name);
+        }
+    }
+
+    pub(crate) fn close_handle(&mut self, id: HandleId, at_ns: Ns) {
+        self.tick(at_ns);
+        let Some(handle) = self.history.handles.table.get_mut(id) else {
+            return;
+        };
+        handle.closed = true;
+        if std::mem::take(&mut handle.open_requests) > 0 {
+            self.history.requests.close_on(id);
+            self.history.keep_for_oldest();
+        }
+    }
+
+    pub(crate) fn write(&mut self, handle: HandleId, at_ns: Ns) {
+        let at_ns = self.tick(at_ns);
+        if handle == 0 {
+            return;
+        }
+        let request = self.history.request_of(self.current);
+        self.history
+            .handles
+            .write(handle, self.current, request, at_ns);
+        for &id in &self.sunk {
+            if let Some(sunk) = self.history.requests.table.get_mut(id)
+                && sunk.handle == handle
+                && !sunk.written
+            {
+                (sunk.written, sunk.sink_ns) = (true, at_ns);
+            }
+        }
+    }
+
+    pub(crate) fn source(&mut self, id: RequestId, at_ns: Ns, name: StringId) {
+        let at_ns = self.tick(at_ns);
+        let received = self.history.loop_events.get(self.open_row).copied();
+        let Some(received) = received.filter(|_| id != 0 && self.open_event != 0) else {
+            self.history.requests.count_lost();
+            return;
+        };
+        let event = if self.current == 0 {
+            self.open_event
+        } else {
+            self.current
+        };
+        let ready_ns = received.ready_ns.unwrap_or(received.begin_ns);
+        let request = Request {
+            id,
+            name,
+            handle: received.handle,
+            source_ns: at_ns,
+            source_loop: received.event,
+            ready_ns,
+            losses: self.history.losses,
+            needs: self.history.needs(received.event, self.open_row, ready_ns),
+            ..Request::default()
+        };
+        if let Some(handle) = self.history.handles.table.get_mut(received.handle) {
+            handle.request = id;
+            handle.open_requests += 1;
+        }
+        self.history.requests.open(request);
+        self.history.keep_for_oldest();
+        self.take_over(event, id, at_ns);
+    }
+
+    /// From here on the event works for the request it received. What it did before was for this
+    /// request as well, unless it had received another one before (pipelining).
+    fn take_over(&mut self, event: EventId, id: RequestId, at_ns: Ns) {
+        ownership::release(&mut self.history, event);
+        ownership::claim(&mut self.history, event, id);
+        let row = self.history.runs.last();
+        let Some(run) = self.history.runs.ring.get_mut(row) else {
+            return;
+        };
+        if run.request == 0 && run.kind == RunKind::Event {
+            run.request = id;
+            return;
+        }
+        let row = self.start_event_run(at_ns, event, id);
+        if let Some(received) = self.history.events.get_mut(event) {
+            received.last_run = row;
+        }
+    }
+
+    pub(crate) fn sink(&mut self, id: RequestId, at_ns: Ns, route: StringId, status: u32) {
+        let at_ns = self.tick(at_ns);
+        let event = self.current;
+        let Some(request) = self.history.requests.table.get_mut(id) else {
+            return;
+        };
+        if request.phase != Phase::Open {
+            return;
+        }
+        request.phase = Phase::Sunk;
+        request.route = if route == 0 { request.name } else { route };
+        request.status = status;
+        (request.sink_event, request.sink_ns) = (event, at_ns);
+        let handle = request.handle;
+        if let Some(handle) = self.history.handles.table.get_mut(handle) {
+            handle.open_requests = handle.open_requests.saturating_sub(1);
+        }
+        self.sunk.push(id);
+    }
+}

@@ -1,0 +1,79 @@
+//! What V8 makes the probe say in the middle of JavaScript: collections and locations.
+//!
+//! V8 collects garbage or serves an interrupt wherever JavaScript allocates or loops, also inside
+//! the agent's own encoder. A record written then would share bytes with the one that JavaScript
+//! has begun, so it waits until that one is whole; the agent asks for it right after.
+
+use bobtail_trace::encode;
+use bobtail_trace::layout::live;
+use bobtail_trace::record::LossKind;
+
+use crate::loop_state::LoopState;
+use crate::writer::Writer;
+
+/// Interjections kept during one record of JavaScript's; a record takes less than a microsecond.
+const KEPT_MAX: usize = 8;
+
+/// One such fact; times relative to the start of the trace.
+#[derive(Debug, Clone, Copy)]
+pub enum Interjection {
+    Collection {
+        end_ns: u64,
+        duration_ns: u64,
+        kind: u32,
+    },
+    Location {
+        at_ns: u64,
+        name: u32,
+    },
+}
+
+/// Interjections that wait.
+#[derive(Default)]
+pub struct Deferred {
+    kept: [Option<Interjection>; KEPT_MAX],
+    count: usize,
+}
+
+impl Interjection {
+    fn write(self, writer: &mut Writer) {
+        match self {
+            Self::Collection {
+                end_ns,
+                duration_ns,
+                kind,
+            } => writer.put(|out, last_ns| encode::gc(out, last_ns, end_ns, duration_ns, kind)),
+            Self::Location { at_ns, name } => {
+                writer.put(|out, last_ns| encode::location(out, last_ns, at_ns, name))
+            }
+        };
+    }
+}
+
+impl LoopState {
+    /// Writes a fact now, or keeps it while JavaScript is in the middle of a record.
+    pub fn interject(&mut self, fact: Interjection) {
+        let live = self.writer.live;
+        if live.get(live::BUSY) == 0 {
+            fact.write(&mut self.writer);
+            return;
+        }
+        match self.deferred.kept.get_mut(self.deferred.count) {
+            Some(place) => {
+                *place = Some(fact);
+                self.deferred.count += 1;
+                live.set(live::DEFERRED, 1);
+            }
+            None => live.lose(LossKind::NoChunk),
+        }
+    }
+
+    /// Writes what was kept, in order.
+    pub fn write_deferred(&mut self) {
+        self.writer.live.set(live::DEFERRED, 0);
+        let kept = std::mem::take(&mut self.deferred);
+        for fact in kept.kept.into_iter().flatten() {
+            fact.write(&mut self.writer);
+        }
+    }
+}

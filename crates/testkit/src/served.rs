@@ -1,0 +1,192 @@
+//! What the made-up requests of a simulation do: work, wait for something, work on, respond.
+
+use bobtail_trace::record::{
+    EventId, HandleId, LoopKind, MicroKind, Ns, OpId, Record, RequestId, StringId,
+};
+
+use crate::simulate::{FIRST_SOCKET, Group, Happening, Job, Simulation, Waiter};
+
+const ROUTES: [&str; 4] = ["GET /a", "GET /b", "POST /c", "GET /d/:id"];
+
+impl Simulation {
+    pub(crate) fn arrive(&mut self, connection: HandleId) {
+        self.work();
+        self.request += 1;
+        let request = self.request;
+        let route = ROUTES[self.random.below(ROUTES.len() as u64) as usize];
+        let name = self.strings.id(route);
+        self.records.push_back(Record::Source {
+            request,
+            at_ns: self.now,
+            name,
+        });
+        self.context = request;
+        let steps = self.random.between(0, self.shape.steps.into()) as u32;
+        self.jobs.insert(
+            request,
+            Job {
+                connection,
+                steps_left: steps,
+                steps,
+            },
+        );
+        self.step(request);
+    }
+
+    /// The operations of a group that this event belongs to: the last one wakes who waits.
+    pub(crate) fn complete(&mut self, group: u32) {
+        let Some(awaited) = self.groups.get_mut(&group) else {
+            return;
+        };
+        awaited.missing -= 1;
+        if awaited.missing > 0 {
+            return;
+        }
+        let waiters = self
+            .groups
+            .remove(&group)
+            .map(|g| g.waiters)
+            .unwrap_or_default();
+        for (request, since) in waiters {
+            self.micro(MicroKind::Promise, since, request);
+            self.step(request);
+        }
+    }
+
+    /// A request works for a while, then waits for something or is done.
+    fn step(&mut self, request: RequestId) {
+        self.work();
+        for _ in 0..self.shape.chatter {
+            let kind = [MicroKind::Tick, MicroKind::Promise][self.random.below(2) as usize];
+            self.micro(kind, self.current, request);
+        }
+        self.work();
+        let Some(job) = self.jobs.get_mut(&request) else {
+            return;
+        };
+        if job.steps_left == 0 {
+            return self.respond(request);
+        }
+        job.steps_left -= 1;
+        let since = self.current;
+        let shared = self.groups.keys().next_back().copied();
+        match (self.random.below(6), shared) {
+            (0, Some(group)) => self.join(group, (request, since)),
+            (1, _) => self.wait_for((request, since), &[Self::pool, Self::pool, Self::timer]),
+            (2, _) => self.wait_for((request, since), &[Self::timer]),
+            (3, _) => self.wait_for((request, since), &[Self::immediate]),
+            (4, _) if self.shape.sockets > 0 => self.wait_for((request, since), &[Self::ask]),
+            _ => self.wait_for((request, since), &[Self::pool]),
+        }
+        self.work();
+    }
+
+    fn join(&mut self, group: u32, waiter: Waiter) {
+        if let Some(shared) = self.groups.get_mut(&group) {
+            shared.waiters.push(waiter);
+        }
+    }
+
+    fn wait_for(&mut self, waiter: Waiter, operations: &[fn(&mut Self, u32)]) {
+        self.group += 1;
+        let group = self.group;
+        let missing = operations.len() as u32;
+        self.groups.insert(
+            group,
+            Group {
+                missing,
+                waiters: vec![waiter],
+            },
+        );
+        operations.iter().for_each(|start| start(self, group));
+    }
+
+    fn register(&mut self, kind: LoopKind, resource: StringId, due_ns: Option<Ns>) -> OpId {
+        self.op += 1;
+        let (op, at_ns) = (self.op, self.now);
+        self.records.push_back(Record::Register {
+            op,
+            kind,
+            at_ns,
+            resource,
+            due_ns,
+        });
+        self.pass(1_000);
+        op
+    }
+
+    fn pool(&mut self, group: u32) {
+        let resource = self.strings.id("fs.readFile");
+        let op = self.register(LoopKind::Pool, resource, None);
+        let run_ns = self.random.between(10_000, 2_000_000);
+        let wait_ns = self.random.below(1_000_000);
+        self.plan(
+            self.now + wait_ns + run_ns,
+            Happening::Pool { op, run_ns, group },
+        );
+    }
+
+    fn timer(&mut self, group: u32) {
+        let due_ns = self.now + self.random.between(1, 5) * 1_000_000;
+        let op = self.register(LoopKind::Timer, 0, Some(due_ns));
+        self.plan(due_ns, Happening::Timer { op, group });
+    }
+
+    fn immediate(&mut self, group: u32) {
+        let op = self.register(LoopKind::Immediate, 0, None);
+        self.plan(self.now, Happening::Immediate { op, group });
+    }
+
+    fn ask(&mut self, group: u32) {
+        let socket = FIRST_SOCKET + self.random.below(self.shape.sockets.into()) as HandleId;
+        self.records.push_back(Record::Write {
+            handle: socket,
+            at_ns: self.now,
+            bytes: 100,
+        });
+        let answered = self.now + self.random.between(100_000, 4_000_000);
+        self.plan(answered, Happening::Answer { socket, group });
+    }
+
+    fn respond(&mut self, request: RequestId) {
+        let Some(job) = self.jobs.remove(&request) else {
+            return;
+        };
+        let at_ns = self.now;
+        self.records.push_back(Record::Sink {
+            request,
+            at_ns,
+            route: 0,
+            status: 200,
+        });
+        self.pass(5_000);
+        let handle = job.connection;
+        self.records.push_back(Record::Write {
+            handle,
+            at_ns: self.now,
+            bytes: 1000,
+        });
+        self.waits.insert(request, job.steps);
+        if self.waits.len() > 100_000 {
+            self.waits.pop_first();
+        }
+        let next = self.now + 10_000 + self.random.below(self.shape.pause_ns + 1);
+        self.plan(next, Happening::Arrival { connection: handle });
+        self.work();
+    }
+
+    fn work(&mut self) {
+        self.pass(self.shape.work_ns);
+        let every = self.shape.collection_once_in;
+        if every > 0 && self.random.once_in(every) {
+            let begin_ns = self.now;
+            self.pass(3_000_000);
+            let kind = [1, 4, 8][self.random.below(3) as usize];
+            self.records.push_back(Record::Gc {
+                kind,
+                begin_ns,
+                end_ns: self.now,
+            });
+        }
+    }
+}
