@@ -49,8 +49,16 @@ fn grown(seed: u64, shape: &Shape, count: usize) -> (Drawn, Simulation) {
     )
 }
 
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        cases: 64,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     /// Everything is recorded there, so nothing may be deduced, lost or unexplained, and each path
     /// has exactly the waits that its request had one after the other.
@@ -97,7 +105,8 @@ proptest! {
     /// Nonsense must not panic either: a reader may hand on what a damaged file holds.
     #[test]
     fn records_without_sense_are_survived(records in prop::collection::vec(any_record(), 0..400)) {
-        paths(&Drawn { records, strings: Vec::new() }, Options { max_events: 32, ..Options::default() });
+        let drawn = Drawn { records, strings: Vec::new() };
+        paths(&drawn, Options { max_events: 32, ..Options::default() });
     }
 }
 

@@ -28,7 +28,7 @@
 //!
 //! | fact | fields |
 //! |---|---|
-//! | `open h kind` | `["name"]`; kinds: server, client, listener, pipe, udp, unix-server, unix-client, other |
+//! | `open h kind` | `["name"]`; kinds are words of the format: `server`, `client` … |
 //! | `close h` | |
 //! | `begin [#n] kind` | `[handle=h] [op=o] [ready=time [quality=word]] [run=duration]` |
 //! | `end` | |
@@ -39,7 +39,7 @@
 //! | `write h` | `[bytes=n]` |
 //! | `source r "name"` | |
 //! | `sink r status` | `["route"]` |
-//! | `gc kind for=duration` | kinds: scavenge, minor, mark, incremental, weak; the time is its begin |
+//! | `gc kind for=duration` | scavenge, minor, mark, incremental, weak; time: its begin |
 //! | `at "function file:line"` | what the current event executes |
 //! | `mark kind` | `["text"]` |
 //! | `loss kind` | `[count=n] [events=n]` |

@@ -1,8 +1,6 @@
 //! What the made-up requests of a simulation do: work, wait for something, work on, respond.
 
-use bobtail_trace::record::{
-    EventId, HandleId, LoopKind, MicroKind, Ns, OpId, Record, RequestId, StringId,
-};
+use bobtail_trace::record::{HandleId, LoopKind, MicroKind, Ns, OpId, Record, RequestId, StringId};
 
 use crate::simulate::{FIRST_SOCKET, Group, Happening, Job, Simulation, Waiter};
 

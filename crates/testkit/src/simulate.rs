@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use bobtail_trace::record::{
     EventId, HandleId, HandleKind, LoopKind, MicroKind, Ns, OpId, Ready, ReadyQuality, Record,
-    RequestId, StringId,
+    RequestId,
 };
 
 use crate::draw::{ORIGIN_NS, Table};

@@ -166,7 +166,8 @@ fn a_route_per_request_stays_bounded() {
     let mut text = String::from("open 1 server\n");
     for i in 1..=1500 {
         text += &format!(
-            "{i}ms begin read handle=1 ready={i}ms\nsource {i} \"GET /user/{i}\"\nsink {i} 200\nend\n"
+            "{i}ms begin read handle=1 ready={i}ms\nsource {i} \"GET /user/{i}\"\n\
+             sink {i} 200\nend\n"
         );
     }
     let report = report_at(&[draw(&text)], 50.0);
