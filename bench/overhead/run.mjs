@@ -147,7 +147,9 @@ try {
   }
   const csv = rows.map((row) => `${row.round},${row.arm},${row.cpuUs.toFixed(3)},${row.requests}`);
   const version = execFileSync(values.node, ['-p', 'process.version'], { encoding: 'utf8' }).trim();
-  const table = `Node ${version}, path ${values.path}, ${ROUNDS} rounds of ${SLICE_MS} ms, ${cpus()[0].model}, Linux ${release()}\n\n${summarize(rows)}\n`;
+  const host = `${cpus()[0].model}, ${cpus().length} CPUs, Linux ${release()}`;
+  const how = `path ${values.path}, ${ROUNDS} rounds of ${SLICE_MS} ms`;
+  const table = `Node ${version}, ${how}, ${host}\n\n${summarize(rows)}\n`;
   process.stdout.write(table);
   if (values.out) {
     mkdirSync(values.out, { recursive: true });

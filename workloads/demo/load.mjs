@@ -27,12 +27,15 @@ function seeded(seed) {
 function schedule() {
   const random = seeded(20_191_121);
   const due = [];
-  for (let atS = 0; atS < DURATION_S; atS -= Math.log(1 - random()) / RATE_PER_S) {
+  let atS = 0;
+  while (atS < DURATION_S) {
     const name = ROUTES[Math.floor(random() * ROUTES.length)];
     due.push({ atS, path: `/${name}/${Math.floor(random() * 200)}` });
+    atS -= Math.log(1 - random()) / RATE_PER_S;
   }
-  for (let atS = EXPORT_EVERY_S; atS < DURATION_S; atS += EXPORT_EVERY_S)
-    due.push({ atS, path: '/export' });
+  for (let exportS = EXPORT_EVERY_S; exportS < DURATION_S; exportS += EXPORT_EVERY_S) {
+    due.push({ atS: exportS, path: '/export' });
+  }
   return due.sort((a, b) => a.atS - b.atS);
 }
 

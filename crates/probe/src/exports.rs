@@ -1,4 +1,5 @@
-//! What JavaScript calls: `start`, `roll`, `flush`, `intern`, `begin`, `pause`, `resume`, `stop`, `inspect`.
+//! What JavaScript calls: `start`, `roll`, `flush`, `intern`, `begin`, `pause`, `resume`, `stop`,
+//! `inspect`.
 
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering::Relaxed;

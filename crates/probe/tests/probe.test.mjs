@@ -94,12 +94,13 @@ for (const node of nodes) {
     it('sees every request and when it was ready', async (t) => {
       const out = temporary(t);
       const { mechanisms, port, requests, clients } = await run(node, out, 'http');
-      assert.deepEqual(mechanisms.filter(({ ok }) => !ok), []);
+      assert.deepEqual(
+        mechanisms.filter(({ ok }) => !ok),
+        [],
+      );
       const trace = only(out);
       const opens = trace.of('handle-open');
-      const server = new Set(
-        opens.filter((r) => r.kind === 'server').map((r) => r.handle),
-      );
+      const server = new Set(opens.filter((r) => r.kind === 'server').map((r) => r.handle));
       assert.equal(server.size, clients);
       assert.ok(opens.some((r) => r.kind === 'listener' && r.name === `server :${port}`));
       const reads = begins(trace, 'read').filter((r) => server.has(r.handle));
@@ -244,7 +245,10 @@ for (const node of nodes) {
       const timers = begins(trace, 'timers');
       assert.ok(timers.length >= 20);
       assert.ok(timers.every((r) => r.quality === 'exact'));
-      assert.ok(timers.some((r) => r.at - r.readyNs > 20e6), 'one was due while the thread spun');
+      assert.ok(
+        timers.some((r) => r.at - r.readyNs > 20e6),
+        'one was due while the thread spun',
+      );
       assert.ok(begins(trace, 'immediates').length >= 20);
     });
 
@@ -269,7 +273,9 @@ for (const node of nodes) {
     it('finds the code that runs long', async (t) => {
       const out = temporary(t);
       await run(node, out, 'location');
-      const names = only(out).of('location').map((r) => r.name);
+      const names = only(out)
+        .of('location')
+        .map((r) => r.name);
       const slow = names.filter((text) => /^(slowFunction|spin) .*scenarios\.cjs:\d+$/.test(text));
       assert.ok(slow.length >= 2, names.join('\n'));
     });
@@ -305,7 +311,7 @@ for (const node of nodes) {
     });
 
     for (const helper of ['0', '1']) {
-      it(`sees unix sockets become ready while the thread is busy (helper ${helper})`, async (t) => {
+      it(`sees unix sockets become ready while it is busy (helper ${helper})`, async (t) => {
         const out = temporary(t);
         await run(node, out, 'busy', { env: { BOBTAIL_READY_HELPER: helper } });
         const trace = only(out);
@@ -332,8 +338,14 @@ for (const node of nodes) {
     it(`survives ${stress} requests`, async (t) => {
       const out = temporary(t);
       const rest = [`${stress / 4}`];
-      const { inspect } = await run(node, out, 'http', { rest, flags: ['--max-semi-space-size=1'] });
-      assert.ok(Object.values(inspect.losses).every((count) => count === 0), inspect.losses);
+      const { inspect } = await run(node, out, 'http', {
+        rest,
+        flags: ['--max-semi-space-size=1'],
+      });
+      assert.ok(
+        Object.values(inspect.losses).every((count) => count === 0),
+        inspect.losses,
+      );
       const trace = only(out);
       assert.ok(begins(trace, 'read').length >= 2 * stress);
       const { size } = fs.statSync(path.join(out, traces(out)[0]));
