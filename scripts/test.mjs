@@ -35,3 +35,4 @@ await step('test: Rust', 'cargo', ['test', '--release', '--workspace', '--quiet'
 await suite('test: probe in four Nodes', testFiles('crates/probe/tests', '.test.mjs'));
 await suite('test: agent and command line', testFiles('packages/bobtail/test', '.test.mjs'));
 await suite('test: planted causes', testFiles('workloads', '.test.mjs'));
+await step('test: Etherpad Lite round trip', 'node', ['workloads/etherpad/round-trip.mjs']);

@@ -3,7 +3,7 @@
 //   node etherpad/round-trip.mjs [NODE]
 //
 // Asserts that at most 1 % of the tail's latency stays unattributed, and prints how many requests
-// have inferred or lost hops. Not part of the test suite: installing Etherpad takes 3 minutes.
+// have inferred or lost hops. `npm test` runs it last; the first run installs Etherpad from npm.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
