@@ -8,7 +8,7 @@ import { root, step } from './steps.mjs';
 /** Test files below `folder` that end in `suffix`, as paths relative to the root. */
 function testFiles(folder, suffix) {
   return readdirSync(join(root, folder), { recursive: true })
-    .filter((name) => name.endsWith(suffix) && !name.includes('node_modules'))
+    .filter((name) => name.endsWith(suffix) && !/(^|\/)(\.|node_modules)/.test(name))
     .map((name) => join(folder, name))
     .sort();
 }

@@ -135,7 +135,7 @@ export function decodeRecords(bytes, state) {
   return records;
 }
 
-/** Reads a whole trace file: `{ header, live, strings, records, gaps }`. */
+/** Reads a whole trace file: `{ header, live, strings, records, usedBytes }`. */
 export function readTrace(path) {
   const file = readFileSync(path);
   const u32 = (at) => file.readUInt32LE(at);
@@ -158,9 +158,11 @@ export function readTrace(path) {
   }
   chunks.sort((a, b) => a.number - b.number);
   const records = [];
+  let usedBytes = 0;
   for (const { at, number } of chunks) {
     const slot = ((number - 1) % header.ringSlots) * header.chunkBytes;
     const used = u32(at + 4) || live[0] - slot;
+    usedBytes += used;
     records.push(
       ...decodeRecords(file.subarray(at + 64, at + used), {
         lastNs: file.readDoubleLE(at + 16),
@@ -173,7 +175,7 @@ export function readTrace(path) {
   for (const record of records) {
     if (record.name !== undefined) record.text = strings[record.name] ?? '';
   }
-  return { header, live, strings, records };
+  return { header, live, strings, records, usedBytes };
 }
 
 function readStrings(file, used) {
