@@ -24,9 +24,7 @@ export function install(settings: Settings): void {
   if (settings.detail === 'loop') return;
   attempt('ticks', wrapNextTick);
   attempt('microtasks', wrapQueueMicrotask);
-  attempt('timer callbacks', () => {
-    wrapTimers();
-    // Named imports of `node:timers` from ES modules are copies.
-    syncBuiltinESMExports();
-  });
+  attempt('timer callbacks', wrapTimers);
+  // Named imports of builtins from ES modules are copies.
+  attempt('es module imports', syncBuiltinESMExports);
 }

@@ -14,6 +14,7 @@ import { recorder, type Stream } from './recorder';
 import { Stamped } from './stamp';
 import { dueNs, learnTimerBase, type NodeTimeout, startTimerBase } from './timer-base';
 import { immediateResource, timerResource } from './timer-names';
+import { type Create, wrapTimerPromises } from './timer-promises';
 
 type Callback = (this: unknown, ...args: unknown[]) => void;
 const BASE_SAMPLES = 4;
@@ -81,16 +82,17 @@ function onImmediate(this: object, ...args: unknown[]): void {
 
 /** Wraps the globals and the exports of `timers`, which are the same functions. */
 export function wrapTimers(): void {
-  wrapCreate('setTimeout', onTimeout as Callback, TIMER);
+  const createTimeout = wrapCreate('setTimeout', onTimeout as Callback, TIMER);
   wrapCreate('setInterval', onTimeout as Callback, TIMER);
-  wrapCreate('setImmediate', onImmediate as Callback, IMMEDIATE);
+  const createImmediate = wrapCreate('setImmediate', onImmediate as Callback, IMMEDIATE);
+  wrapTimerPromises(createTimeout, createImmediate);
 }
 
 function wrapCreate(
   name: 'setTimeout' | 'setInterval' | 'setImmediate',
   trampoline: Callback,
   kind: number,
-): void {
+): Create {
   const original = timersModule[name] as unknown as (...args: unknown[]) => object;
 
   function create(this: unknown, callback: Callback, after: unknown): object {
@@ -108,4 +110,5 @@ function wrapCreate(
   }
   if (globalThis[name] === (original as unknown)) replace(globalThis, name, create);
   replace(timersModule, name, create);
+  return create as Create;
 }

@@ -4,11 +4,12 @@
  * Run once without and once with the agent: the two outputs must be the same.
  */
 
-const { AsyncLocalStorage, AsyncResource } = require('node:async_hooks');
+const { AsyncLocalStorage, AsyncResource, createHook } = require('node:async_hooks');
 const childProcess = require('node:child_process');
 const http = require('node:http');
 const net = require('node:net');
 const timers = require('node:timers');
+const timerPromises = require('node:timers/promises');
 const util = require('node:util');
 
 const seen = {};
@@ -39,6 +40,10 @@ function shapes() {
     onSocket: http.ClientRequest.prototype.onSocket,
     spawn: childProcess.ChildProcess.prototype.spawn,
     bind: AsyncResource.bind,
+    sleep: timerPromises.setTimeout,
+    turn: timerPromises.setImmediate,
+    wait: timerPromises.scheduler.wait,
+    yield: timerPromises.scheduler.yield,
   };
   for (const [name, f] of Object.entries(functions)) {
     const keys = Reflect.ownKeys(f).map(String).sort();
@@ -155,6 +160,55 @@ async function timersBehave() {
   });
   await new Promise((done) => setTimeout(done, 10));
   note('interval', [periods, args]);
+}
+
+async function timerPromisesBehave() {
+  const { setTimeout: sleep, setImmediate: turn, scheduler } = timerPromises;
+  const failed = (promise) =>
+    promise.then(
+      () => 'nothing',
+      (error) => `${error.name} ${error.code} ${error.message}`,
+    );
+  note('promise values', [
+    await sleep(1),
+    await sleep(1, 'a'),
+    await sleep(),
+    await sleep(undefined, 'b'),
+    await sleep(Number.NaN, Promise.resolve('c')),
+    await sleep(1, 'd', { ref: true }),
+    await turn('e'),
+    await turn('f', {}),
+    await scheduler.wait(1),
+    await scheduler.wait(1, {}),
+    await scheduler.yield(),
+  ]);
+  const aborted = { signal: AbortSignal.abort() };
+  note('promise errors', [
+    await failed(sleep('1')),
+    await failed(sleep(null)),
+    await failed(sleep(1, 1, null)),
+    await failed(sleep(1, 1, { signal: 1 })),
+    await failed(sleep(1000, 1, aborted)),
+    await failed(turn(1, aborted)),
+    await failed(scheduler.wait('1')),
+    await failed(scheduler.wait(1000, aborted)),
+    thrown(() => scheduler.wait.call({}, 1)),
+    thrown(() => scheduler.yield.call({})),
+    thrown(() => new scheduler.wait(1)),
+  ]);
+  const abort = new AbortController();
+  const pending = failed(sleep(1000, 1, abort));
+  abort.abort();
+  note('promise aborted later', await pending);
+  // biome-ignore lint/suspicious/noThenProperty: a thenable is what is tested
+  note('thenable value', await sleep(1, { then: (done) => done('taken') }));
+  note('promise is plain', sleep(1).constructor === Promise);
+  const made = [];
+  const hook = createHook({ init: (_id, type) => made.push(type) }).enable();
+  const both = [sleep(1), turn()];
+  hook.disable();
+  await Promise.all(both);
+  note('promise resources', made);
 }
 
 async function microBehaves() {
@@ -277,6 +331,7 @@ async function main() {
   shapes();
   errors();
   await timersBehave();
+  await timerPromisesBehave();
   await microBehaves();
   await contexts();
   await deepRecursion();
