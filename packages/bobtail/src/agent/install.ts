@@ -18,11 +18,11 @@ import { wrapTimers } from './timers';
 
 /** Prepares this thread for a recording. Never throws. */
 export function install(settings: Settings): void {
-  attempt('listen', () => startAtFirstListen(settings));
+  attempt('listening', () => startAtFirstListen(settings));
   attempt('fastify routes', followFastify);
-  attempt('modules', () => patchModules(clients));
+  attempt('client libraries', () => patchModules(clients));
   if (settings.detail === 'loop') return;
-  attempt('ticks', wrapNextTick);
+  attempt('next ticks', wrapNextTick);
   attempt('microtasks', wrapQueueMicrotask);
   attempt('timer callbacks', wrapTimers);
   // Named imports of builtins from ES modules are copies.

@@ -8,6 +8,15 @@
 import type { Mechanism } from './session';
 
 const mechanisms: Mechanism[] = [];
+/** What the parts of the native probe are called beside those of the agent. */
+const PROBE_NAMES = new Map([
+  ['loop-events', 'loop events'],
+  ['pool', 'thread pool'],
+  ['timers', 'runs of the timer list'],
+  ['gc', 'garbage collections'],
+  ['locations', 'code locations'],
+  ['ready-looks', 'ready times'],
+]);
 let onChange: () => void = () => undefined;
 
 /** What is known so far, in the order in which it was tried. */
@@ -22,18 +31,25 @@ export function watchMechanisms(listener: () => void): void {
 
 /** Adds what the native probe told about itself. */
 export function addMechanisms(more: readonly Mechanism[]): void {
-  mechanisms.push(...more);
+  for (const one of more) note({ ...one, name: PROBE_NAMES.get(one.name) ?? one.name });
 }
 
 /** Runs `install` and notes whether it worked. */
 export function attempt(name: string, install: () => void): void {
   try {
     install();
-    mechanisms.push({ name, ok: true });
+    note({ name, ok: true });
   } catch (error) {
-    mechanisms.push({ name, ok: false, reason: reasonOf(error) });
+    note({ name, ok: false, reason: reasonOf(error) });
   }
   onChange();
+}
+
+/** Names are unique: of a package that is loaded in several copies, a failure is told. */
+function note(one: Mechanism): void {
+  const known = mechanisms.findIndex(({ name }) => name === one.name);
+  if (known < 0) mechanisms.push(one);
+  else if (mechanisms[known]!.ok) mechanisms[known] = one;
 }
 
 /** The one-line message of whatever was thrown. */

@@ -14,7 +14,7 @@ import { MicroKind } from './codes';
 import { replace } from './disguise';
 import { Exchange } from './exchange';
 import type { Stream } from './recorder';
-import { arrivedUrl, expressRoute, routeName, sourceName } from './route';
+import { expressRoute, routeName, sourceName } from './route';
 
 interface RequestStart {
   request: http.IncomingMessage;
@@ -66,6 +66,6 @@ function separate(stream: Stream): void {
 function endRequest(stream: Stream, response: http.ServerResponse, request: number): void {
   const incoming = response.req;
   const route = Exchange.route(response) ?? expressRoute(incoming);
-  const name = routeName(incoming.method ?? '', arrivedUrl(incoming), route);
+  const name = routeName(incoming.method ?? '', route);
   stream.sink(request, name, response.statusCode);
 }

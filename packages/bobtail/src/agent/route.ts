@@ -1,8 +1,10 @@
 /**
- * Names of requests: `METHOD path` where one arrives, `METHOD route` where its response ends.
+ * Names of requests: `METHOD pattern` where one arrives, `METHOD route` where its response ends.
  *
  * The router is asked through what it leaves on its public objects, and only at the end, when it
- * has matched. Names are bounded: a service with an id in each path must not fill the table.
+ * has matched. The pattern of the path stands for the route until then, and for good in a request
+ * that never ends: a service with an id in each path must neither fill the table nor list each of
+ * its unfinished requests as a route of its own.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -11,10 +13,11 @@ import { pathOf, patternOf } from './path-pattern';
 
 const NAMES_MAX = 1000;
 const OTHER = '(other)';
+/** Patterns by method and path: finding one is not cheap. */
 const paths = new Map<string, number>();
-const routes = new Map<string, number>();
-/** Routes by name of arrival, where no framework tells one: finding the pattern is not cheap. */
 const patterns = new Map<string, number>();
+/** Apart from the patterns, which a scan of random paths can exhaust. */
+const routes = new Map<string, number>();
 
 /** What Express leaves on the request. */
 interface ExpressRequest extends IncomingMessage {
@@ -23,24 +26,20 @@ interface ExpressRequest extends IncomingMessage {
   route?: { path?: unknown };
 }
 
-/** Id of the name of a request that arrives. Beyond the first 1000 paths: of its pattern. */
+/** Id of the name of a request that arrives. */
 export function sourceName(method: string, url: string): number {
-  return bounded(paths, `${method} ${pathOf(url)}`) ?? patternId(method, url);
-}
-
-/** Id of the route of a request whose response ends; `known` is what a framework told. */
-export function routeName(method: string, url: string, known: string | undefined): number {
-  return known === undefined ? patternId(method, url) : routeId(`${method} ${known}`);
-}
-
-function patternId(method: string, url: string): number {
   const path = pathOf(url);
-  const name = `${method} ${path}`;
-  const cached = patterns.get(name);
-  if (cached !== undefined) return cached;
-  const id = routeId(`${method} ${patternOf(path)}`);
-  if (patterns.size < NAMES_MAX) patterns.set(name, id);
+  const arrived = `${method} ${path}`;
+  const known = paths.get(arrived);
+  if (known !== undefined) return known;
+  const id = bounded(patterns, `${method} ${patternOf(path)}`);
+  if (paths.size < NAMES_MAX) paths.set(arrived, id);
   return id;
+}
+
+/** Id of the route that a framework told; 0 without one, which is the name of the source. */
+export function routeName(method: string, route: string | undefined): number {
+  return route === undefined ? 0 : bounded(routes, `${method} ${route}`);
 }
 
 /** The route that Express matched, if it did. */
@@ -65,7 +64,7 @@ function lostBase(request: IncomingMessage, pattern: string): string {
 }
 
 /** The URL as it arrived: Express cuts `url` while it descends into routers. */
-export function arrivedUrl(request: IncomingMessage): string {
+function arrivedUrl(request: IncomingMessage): string {
   const { originalUrl, url } = request as ExpressRequest;
   return typeof originalUrl === 'string' ? originalUrl : (url ?? '');
 }
@@ -77,13 +76,10 @@ export function routeText(pattern: unknown): string {
   return pattern instanceof RegExp ? String(pattern) : OTHER;
 }
 
-function routeId(name: string): number {
-  return bounded(routes, name) ?? nameId(OTHER);
-}
-
-function bounded(names: Map<string, number>, name: string): number | undefined {
+function bounded(names: Map<string, number>, name: string): number {
   const known = names.get(name);
-  if (known !== undefined || names.size >= NAMES_MAX) return known;
+  if (known !== undefined) return known;
+  if (names.size >= NAMES_MAX) return nameId(OTHER);
   const id = nameId(name);
   names.set(name, id);
   return id;

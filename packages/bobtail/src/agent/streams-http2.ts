@@ -11,7 +11,6 @@ import { replace } from './disguise';
 import { Exchange } from './exchange';
 import type { Stream } from './recorder';
 import { beginRequest } from './requests';
-import { routeName } from './route';
 
 interface StreamStart {
   stream: ServerHttp2Stream;
@@ -34,7 +33,6 @@ export function followHttp2Requests(stream: Stream): void {
     const method = String(headers[':method'] ?? '');
     const url = String(headers[':path'] ?? '');
     beginRequest(stream, exchange, method, url);
-    Exchange.routeBy(exchange, () => `${method} ${url}`);
   });
 }
 
@@ -42,12 +40,7 @@ function wrapEnd(stream: Stream, prototype: ServerHttp2Stream): void {
   const original = prototype.end;
   function end(this: ServerHttp2Stream): unknown {
     const request = Exchange.finish(this);
-    if (request !== 0) {
-      const arrived = Exchange.route(this) ?? '';
-      const space = arrived.indexOf(' ');
-      const name = routeName(arrived.slice(0, space), arrived.slice(space + 1), undefined);
-      stream.sink(request, name, Number(this.sentHeaders?.[':status'] ?? 200));
-    }
+    if (request !== 0) stream.sink(request, 0, Number(this.sentHeaders?.[':status'] ?? 200));
     // biome-ignore lint/complexity/noArguments: passes on exactly what it was given
     return Reflect.apply(original, this, arguments);
   }

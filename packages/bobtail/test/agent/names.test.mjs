@@ -11,6 +11,7 @@ const { pathOf, patternOf } = load('../../dist/agent/path-pattern.js');
 const { startNames } = load('../../dist/agent/names.js');
 const { routeName, sourceName } = load('../../dist/agent/route.js');
 const { timerResource } = load('../../dist/agent/timer-names.js');
+const { addMechanisms, attempt, knownMechanisms } = load('../../dist/agent/mechanisms.js');
 const { readSettings } = load('../../dist/agent/settings.js');
 
 /** A string table that only counts. */
@@ -44,14 +45,17 @@ test('only identifiers are replaced', () => {
   for (const [path, pattern] of Object.entries(patterns)) assert.equal(patternOf(path), pattern);
 });
 
-test('many paths become patterns, many routes become (other)', () => {
+test('paths become patterns, many patterns (other), and routes are told apart from both', () => {
   const texts = table();
-  for (let i = 0; i < 3000; i++) sourceName('GET', `/items/${i}`);
-  assert.equal(texts.length, 1001);
-  assert.equal(texts.at(-1), 'GET /items/:id');
-  for (let i = 0; i < 3000; i++) routeName('GET', '/', `/route${i}x`);
+  for (let i = 0; i < 3000; i++) sourceName('GET', `/items/${i}?q=${i}`);
+  assert.deepEqual(texts, ['GET /items/:id']);
+  for (let i = 0; i < 3000; i++) sourceName('GET', `/word${i}x`);
   assert.equal(texts.at(-1), '(other)');
-  assert.ok(texts.length <= 2001, String(texts.length));
+  assert.equal(texts.length, 1001);
+  assert.equal(texts[routeName('GET', '/real') - 1], 'GET /real');
+  for (let i = 0; i < 3000; i++) routeName('GET', `/route${i}x`);
+  assert.equal(texts.length, 2000 + 1);
+  assert.equal(routeName('GET', undefined), 0);
 });
 
 test('timers are named by their delay, many delays by their magnitude', () => {
@@ -63,6 +67,24 @@ test('timers are named by their delay, many delays by their magnitude', () => {
   for (let i = 1000; i < 2000; i++) timerResource(i);
   assert.equal(texts.length, 257);
   assert.equal(texts.at(-1), 'timer >=1000ms');
+});
+
+test('mechanisms have unique names, and a failure stays told', () => {
+  const broken = () => {
+    throw new Error('no such method\nand more');
+  };
+  attempt('client pg/lib/client.js', () => undefined);
+  attempt('client pg/lib/client.js', broken);
+  attempt('client pg/lib/client.js', () => undefined);
+  addMechanisms([
+    { name: 'timers', ok: true },
+    { name: 'new one', ok: true },
+  ]);
+  assert.deepEqual(knownMechanisms(), [
+    { name: 'client pg/lib/client.js', ok: false, reason: 'no such method' },
+    { name: 'runs of the timer list', ok: true },
+    { name: 'new one', ok: true },
+  ]);
 });
 
 test('package managers, other processes and disabled ones are left alone', () => {

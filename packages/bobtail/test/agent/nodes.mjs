@@ -123,7 +123,10 @@ export function json(folder, name) {
   return JSON.parse(readFileSync(join(folder, name), 'utf8'));
 }
 
-/** The requests of a trace: `{ request, name, route, status, source, sink }`, in order. */
+/**
+ * The requests of a trace: `{ request, name, route, status, source, sink }`, in order. The route of
+ * one that ended without a known route is its name.
+ */
 export function requests(trace) {
   const sinks = trace.records.filter((record) => record.type === 'sink');
   return trace.records
@@ -133,7 +136,7 @@ export function requests(trace) {
       return {
         request: source.request,
         name: source.text,
-        route: sink?.text,
+        route: sink && (sink.text || source.text),
         status: sink?.status,
         source,
         sink,

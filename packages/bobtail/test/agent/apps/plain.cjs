@@ -18,7 +18,7 @@ const routes = {
     response.end('once');
     response.end();
   },
-  '/crash': () =>
+  '/crash/7': () =>
     setTimeout(() => {
       throw new Error('planted crash');
     }, 1),
