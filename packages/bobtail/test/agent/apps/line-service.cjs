@@ -1,0 +1,18 @@
+/** Answers each line `<ms> …` after so many ms, in the order of arrival. Tells its port by IPC. */
+const net = require('node:net');
+
+const server = net.createServer((socket) => {
+  let rest = '';
+  let last = Promise.resolve();
+  const answer = (line) => {
+    const ready = new Promise((done) => setTimeout(done, Number.parseInt(line, 10)));
+    last = Promise.all([last, ready]).then(() => socket.write(`${line}\n`));
+  };
+  socket.on('data', (chunk) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop();
+    lines.forEach(answer);
+  });
+});
+server.listen(0, '127.0.0.1', () => process.send(server.address().port));
+process.on('disconnect', () => process.exit(0));
