@@ -19,7 +19,10 @@ export function makeFolder(test) {
   return folder;
 }
 
-/** A started command line; `until(text)` waits for output, `ended` for its end. */
+/**
+ * A started command line; `until(pattern)` waits for a text or a regular expression in its output
+ * and resolves to the output, `ended` waits for its end.
+ */
 export function startBobtail(args, { cwd, env = {}, detached = false, main = MAIN } = {}) {
   const child = spawn(
     process.execPath,
@@ -44,11 +47,17 @@ export function startBobtail(args, { cwd, env = {}, detached = false, main = MAI
     const tooLong = () => reject(new Error(`still running: ${JSON.stringify(seen)}`));
     setTimeout(tooLong, RUN_MS_MAX).unref();
   });
-  const until = async (text) => {
+  const until = async (pattern) => {
     const deadline = Date.now() + 20_000;
-    while (!seen.stdout.includes(text) && !seen.stderr.includes(text)) {
+    const said = (text) =>
+      typeof pattern === 'string' ? text.includes(pattern) : pattern.test(text);
+    for (;;) {
+      const output = [seen.stdout, seen.stderr].find(said);
+      if (output !== undefined) {
+        return output;
+      }
       if (Date.now() > deadline || child.exitCode !== null) {
-        throw new Error(`never said "${text}": ${JSON.stringify(seen)}`);
+        throw new Error(`never said ${pattern}: ${JSON.stringify(seen)}`);
       }
       await Promise.race([
         new Promise((resolve) => {

@@ -1,0 +1,67 @@
+/** Several processes in one recording: each is listed, all are one report. */
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { test } from 'node:test';
+import { get, load } from './load.mjs';
+import { nodes } from './nodes.mjs';
+import { fixture, reportOf, startRecording } from './recordings.mjs';
+import { runBobtail } from './run-bobtail.mjs';
+
+for (const { path, version } of nodes) {
+  test(`${version}: a cluster of two workers is one report`, async (t) => {
+    const service = await startRecording(t, [path, fixture('cluster.cjs')]);
+    const answers = new Map();
+    for (let n = 0; n < 100; n += 1) {
+      const pid = Number(await get(service.port, `/${n}`));
+      answers.set(pid, (answers.get(pid) ?? 0) + 1);
+    }
+    assert.equal(answers.size, 2);
+    const { code, stderr } = await service.end('SIGTERM');
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, / 100 requests · 0 lost · /);
+    const report = await reportOf(service.folder);
+    const { count, complete } = report.requests;
+    assert.deepEqual({ count, complete }, { count: 100, complete: 100 });
+    const served = report.run.processes.filter(({ requests }) => requests > 0);
+    assert.deepEqual(new Map(served.map(({ pid, requests }) => [pid, requests])), answers);
+    for (const pid of answers.keys()) {
+      const id = `${pid}-0:1`;
+      const one = await runBobtail(['explain', service.folder, '--request', id, '--json']);
+      assert.equal(JSON.parse(one.stdout).id, id, one.stderr);
+    }
+  });
+
+  test(`${version}: a service that is forked by a parent is recorded, the parent is not`, async (t) => {
+    const service = await startRecording(t, [path, fixture('forker.mjs')]);
+    assert.equal(await load(service.port, { count: 100 }), 100);
+    const { code, stderr } = await service.end('SIGTERM');
+    assert.equal(code, 0, stderr);
+    const { requests, run } = await reportOf(service.folder);
+    assert.equal(requests.count, 100);
+    assert.deepEqual(
+      run.processes.map(({ pid, requests }) => ({ pid, requests })),
+      [{ pid: service.pid, requests: 100 }],
+    );
+  });
+}
+
+test('two services started by one shell are one report', async (t) => {
+  const [{ path }] = nodes;
+  const start = `"${path}" "${fixture('service.mjs')}" http`;
+  const command = `${start} & ${start} & wait`;
+  const service = await startRecording(t, ['sh', '-c', command]);
+  let names = [];
+  while (names.length < 2) {
+    names = readdirSync(service.folder).filter((name) => name.startsWith('listening-'));
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  await load(service.port, { count: 30 });
+  // `sh` does not pass SIGTERM on; the services end because they are asked to, as in a container.
+  const pids = names.map((name) => Number(/\d+/.exec(name)[0]));
+  for (const pid of pids) process.kill(pid, 'SIGTERM');
+  const { stderr } = await service.ended;
+  assert.match(stderr, /recorded pids \d+, \d+ · /);
+  const { run, requests } = await reportOf(service.folder);
+  assert.deepEqual(new Set(run.processes.map(({ pid }) => pid)), new Set(pids));
+  assert.equal(requests.count, 30);
+});

@@ -1,0 +1,43 @@
+/** Recordings of real services: started, driven, ended, and asked for their report. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { makeFolder, runBobtail, startBobtail } from './run-bobtail.mjs';
+import { assertValid } from './schemas.mjs';
+
+const FIXTURES = new URL('./fixtures/', import.meta.url).pathname;
+
+/** Path of a service below `fixtures/`. */
+export const fixture = (name) => join(FIXTURES, name);
+
+/**
+ * Records `command`; resolves when it listens. `end(signal)` ends it and resolves to how the
+ * recorder ended, with the recording folder.
+ */
+export async function startRecording(
+  test,
+  command,
+  { flags = [], cwd = makeFolder(test), ...more } = {},
+) {
+  const { child, ended, until } = startBobtail(['record', ...flags, '--', ...command], {
+    cwd,
+    ...more,
+  });
+  test.after(() => child.kill('SIGTERM'));
+  const [, port, pid] = /listening (\d+)(?: pid (\d+))?\n/.exec(await until(/listening .*\n/));
+  const folder = join(cwd, 'recording.bobtail');
+  const end = (signal = 'SIGTERM') => {
+    child.kill(signal);
+    return ended;
+  };
+  return { recorder: child, port: Number(port), pid: Number(pid), cwd, folder, ended, end };
+}
+
+/** The report of a recording, as it is and checked against its schema. */
+export async function reportOf(folder, ...options) {
+  const { code, stdout, stderr } = await runBobtail(['report', folder, '--json', ...options]);
+  assert.equal(code, 0, stderr);
+  assert.equal(stderr, '');
+  const report = JSON.parse(stdout);
+  assertValid('report', report);
+  return report;
+}
