@@ -4,7 +4,7 @@
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering::Relaxed;
 
-use bobtail_trace::layout::{bound, live};
+use bobtail_trace::layout::{HEADER_BYTES, bound, live};
 use bobtail_trace::record::{LoopKind, LossKind, MarkKind};
 
 use crate::clock::monotonic_ns;
@@ -133,7 +133,8 @@ fn start_with(scope: Scope, options: Value) -> Value {
     // Chunks are mapped one by one, so they are whole pages.
     let chunk_bytes = chunk_bytes.next_multiple_of(4096);
     let max_bytes = number(c"maxBytes").unwrap_or(MAX_BYTES).max(0.0);
-    let slots = (max_bytes - f64::from(STRINGS_BYTES)) / f64::from(chunk_bytes);
+    let head_bytes = HEADER_BYTES as f64 + f64::from(STRINGS_BYTES);
+    let slots = (max_bytes - head_bytes) / f64::from(chunk_bytes);
     let description = Description {
         path,
         pid: number(c"pid").unwrap_or(0.0) as u32,
