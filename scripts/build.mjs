@@ -14,7 +14,9 @@ function needsInstall() {
 }
 
 export async function build() {
-  if (needsInstall()) await step('install npm packages', 'npm', ['ci', '--no-audit', '--no-fund']);
+  // Not `npm ci`: it refuses a lock file made where a registry lacks another platform's binary.
+  const install = ['install', '--no-audit', '--no-fund'];
+  if (needsInstall()) await step('install npm packages', 'npm', install);
   await step('build native modules', 'node', ['packages/bobtail/scripts/build-native.mjs']);
   await step('build TypeScript', 'npm', ['run', '--silent', 'build', '-w', 'packages/bobtail']);
 }
