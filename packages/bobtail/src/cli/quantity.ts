@@ -2,6 +2,8 @@
 import { Failure } from './failure';
 
 const NS_PER_S = 1_000_000_000;
+/** The smallest trace there is: its header, its string table and five chunks of 256 kB. */
+const TRACE_MIB_MIN = 3;
 const SIZE_UNITS: Readonly<Record<string, number>> = { '': 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30 };
 
 /** Seconds, as `30`, `0.5`, `30s`, `500ms` or `2m`, in nanoseconds. */
@@ -22,8 +24,8 @@ export function parseSizeBytes(text: string, option: string): number {
   if (match === null || !Number.isSafeInteger(bytes)) {
     throw new Failure('usage', `${option} takes a size, such as 512m or 2g`, text);
   }
-  if (bytes < 2 ** 20) {
-    throw new Failure('usage', `${option} must be at least 1m`, text);
+  if (bytes < TRACE_MIB_MIN * 2 ** 20) {
+    throw new Failure('usage', `${option} must be at least ${TRACE_MIB_MIN}m`, text);
   }
   return bytes;
 }

@@ -14,7 +14,7 @@ const CASES = [
     64,
     'bobtail: --warmup takes seconds, such as 30 or 0.5 (soon)',
   ],
-  [['record', '--max-size', '3k', '--', 'x'], 64, 'bobtail: --max-size must be at least 1m (3k)'],
+  [['record', '--max-size', '3k', '--', 'x'], 64, 'bobtail: --max-size must be at least 3m (3k)'],
   [
     ['record', '--warmup', '3', '--duration', '2', '--', 'x'],
     64,
