@@ -7,8 +7,9 @@ export default {
         {
           chain: 'pool',
           resource: /zlib|gzip|deflate/i,
+          // The job is asked for somewhere within the call.
           rangeNs: ({ marks }) => [
-            marks.compressed - marks.compress,
+            marks.compressed - marks.compressEnd,
             marks.compressed - marks.compress,
           ],
         },

@@ -18,6 +18,7 @@ mod got;
 mod handles;
 mod hooks;
 mod interjection;
+mod job_name;
 mod libuv;
 mod location;
 mod loop_state;

@@ -210,64 +210,78 @@ unsafe fn queued(state: &mut LoopState, symbols: &Symbols, request: usize) -> u3
         // An addon's own work function has no name that could be read here.
         return state.intern(&[b"pool addon"]);
     }
-    let job = symbols
+    let Some((_, _, class)) = symbols
         .job_tables
         .iter()
-        .find(|(from, to, _)| (*from..*to).contains(&table));
-    match job {
-        Some((_, _, mangled)) => {
-            let mut name = [0; 64];
-            let length = job_name(mangled, &mut name);
-            state.intern(&[&name[..length]])
-        }
-        None => state.intern(&[b"pool"]),
+        .find(|(from, to, _)| (*from..*to).contains(&table))
+    else {
+        return state.intern(&[b"pool"]);
+    };
+    let mut path = [0; PATH_BYTES_MAX];
+    let length = match class.has_path {
+        // SAFETY: by the caller; jobs of these classes go on behind the node::ThreadPoolWork.
+        true => unsafe { path_of_job(request, &mut path) },
+        false => 0,
+    };
+    match length {
+        0 => state.intern(&[class.name.as_bytes()]),
+        _ => state.intern(&[class.name.as_bytes(), b" ", &path[..length]]),
     }
 }
 
-/// `_ZTVN4node6crypto13DeriveBitsJobINS0_12PBKDF2TraitsEEE` → `crypto.pbkdf2`.
-fn job_name(mangled: &str, name: &mut [u8; 64]) -> usize {
-    let mut length = 0;
-    let mut put = |text: &str| {
-        for byte in text.bytes() {
-            if length < name.len() {
-                name[length] = byte.to_ascii_lowercase();
-                length += 1;
-            }
-        }
+/// Copies the path a job of Node's file system keeps: a `std::string` (pointer, length, then a
+/// short string itself or the capacity) behind the node::ThreadPoolWork. 0 when there is none.
+///
+/// SAFETY: `request` is the `uv_work_t` of a live job with at least a `std::string` behind it.
+unsafe fn path_of_job(request: usize, path: &mut [u8; PATH_BYTES_MAX]) -> usize {
+    /// Bytes of the `uv_work_t` and of the pointer to the job's type.
+    const STRING: usize = 128 + 8;
+    const LONGEST: usize = libc::PATH_MAX as usize;
+    // SAFETY: by the caller.
+    let (at, length, capacity) = unsafe {
+        (
+            libuv::get::<usize>(request, STRING),
+            libuv::get::<usize>(request, STRING + 8),
+            libuv::get::<usize>(request, STRING + 16),
+        )
     };
-    if mangled.contains("uvimpl4Work") {
-        put("napi.work");
-    } else if let Some(at) = mangled.find("CompressionStream") {
-        let rest = &mangled[at..];
-        let kind = ["Brotli", "Zstd"]
-            .into_iter()
-            .find(|kind| rest.contains(kind));
-        put(kind.unwrap_or("zlib"));
-    } else {
-        put("crypto.");
-        // The innermost of the traits says what is computed.
-        match mangled.rfind("Traits") {
-            Some(end) => {
-                let head = &mangled[..end];
-                let digit = |byte: u8| byte.is_ascii_digit();
-                // Names may hold digits (PBKDF2Traits); the length in front of them tells where
-                // they begin.
-                let start = (0..head.len())
-                    .rev()
-                    .find(|&at| {
-                        let bytes = mangled.as_bytes();
-                        let from = at + 1;
-                        let number = head[..from].rfind(|c: char| !digit(c as u8));
-                        let number = number.map_or("", |before| &head[before + 1..from]);
-                        digit(bytes[at]) && number.parse() == Ok(end + 6 - from)
-                    })
-                    .map_or(end, |at| at + 1);
-                put(&mangled[start..end]);
-            }
-            None => put("job"),
-        }
+    let is_short = at == request + STRING + 16;
+    let fits = match is_short {
+        true => length < 16,
+        false => (16..=LONGEST).contains(&capacity) && length <= capacity && at != 0,
+    };
+    if !fits || length == 0 {
+        return 0;
     }
-    length
+    let wanted = length.min(PATH_BYTES_MAX);
+    let local = libc::iovec {
+        iov_base: path.as_mut_ptr().cast(),
+        iov_len: wanted,
+    };
+    let remote = libc::iovec {
+        iov_base: at as *mut libc::c_void,
+        iov_len: wanted,
+    };
+    // The kernel refuses an address that is none, should a later Node keep something else there.
+    // SAFETY: `path` has room for that many bytes.
+    let copied = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
+    let is_text = std::str::from_utf8(&path[..wanted]).map_or_else(
+        // Cut within a character.
+        |error| error.error_len().is_none() && error.valid_up_to() > 0,
+        |text| !text.contains('\0'),
+    );
+    match copied == wanted as isize && is_text {
+        true => whole_characters(&path[..wanted]),
+        false => 0,
+    }
+}
+
+/// Length of the text without a character that was cut.
+fn whole_characters(text: &[u8]) -> usize {
+    match std::str::from_utf8(text) {
+        Ok(_) => text.len(),
+        Err(error) => error.valid_up_to(),
+    }
 }
 
 /// The first bytes of a C string; empty when there is none.
@@ -290,50 +304,6 @@ unsafe fn text<'a>(at: usize) -> &'a [u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn name(mangled: &str) -> String {
-        let mut name = [0; 64];
-        let length = job_name(mangled, &mut name);
-        String::from_utf8_lossy(&name[..length]).into_owned()
-    }
-
-    #[test]
-    fn names_jobs_after_what_they_compute() {
-        for (mangled, expected) in [
-            (
-                "_ZTVN4node6crypto13DeriveBitsJobINS0_12PBKDF2TraitsEEE",
-                "crypto.pbkdf2",
-            ),
-            (
-                "_ZTVN4node6crypto13DeriveBitsJobINS0_12ScryptTraitsEEE",
-                "crypto.scrypt",
-            ),
-            (
-                "_ZTVN4node6crypto13DeriveBitsJobINS0_17RandomBytesTraitsEEE",
-                "crypto.randombytes",
-            ),
-            (
-                "_ZTVN4node6crypto9CipherJobINS0_15AESCipherTraitsEEE",
-                "crypto.aescipher",
-            ),
-            (
-                "_ZTVN4node6crypto9KeyGenJobINS0_16KeyPairGenTraitsINS0_15RsaKeyGenTraitsEEEEE",
-                "crypto.rsakeygen",
-            ),
-            (
-                "_ZTVN4node12_GLOBAL__N_117CompressionStreamINS0_11ZlibContextEEE",
-                "zlib",
-            ),
-            (
-                "_ZTVN4node12_GLOBAL__N_123BrotliCompressionStreamINS0_20BrotliEncoderContextEEE",
-                "brotli",
-            ),
-            ("_ZTVN12_GLOBAL__N_16uvimpl4WorkE", "napi.work"),
-            ("_ZTVN4node6crypto17KEMEncapsulateJobE", "crypto.job"),
-        ] {
-            assert_eq!(name(mangled), expected);
-        }
-    }
 
     #[test]
     fn operations_on_files_are_those_without_a_path() {

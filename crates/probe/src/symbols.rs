@@ -9,6 +9,8 @@ use object::elf::{FileHeader64, STT_FILE, STT_OBJECT};
 use object::read::elf::{FileHeader, Sym};
 use object::{Endianness, SectionIndex};
 
+use crate::job_name::JobClass;
+
 /// What the probe looks for; 0 is "not found".
 #[derive(Debug, Default, Clone)]
 pub struct Symbols {
@@ -27,8 +29,8 @@ pub struct Symbols {
     pub check_immediate: usize,
     /// The function node::ThreadPoolWork gives to `uv_queue_work`.
     pub node_work: usize,
-    /// Virtual tables of node::ThreadPoolWork's descendants: from, to, mangled name.
-    pub job_tables: Vec<(usize, usize, String)>,
+    /// Virtual tables of node::ThreadPoolWork's descendants: from, to, class.
+    pub job_tables: Vec<(usize, usize, JobClass)>,
 }
 
 static SYMBOLS: OnceLock<Result<Symbols, String>> = OnceLock::new();
@@ -155,9 +157,8 @@ impl Symbols {
         let Ok(name) = std::str::from_utf8(name) else {
             return;
         };
-        let job = name.starts_with("_ZTVN4node6crypto") && name.contains("Job");
-        if job || name.contains("CompressionStream") || name.contains("6uvimpl4WorkE") {
-            self.job_tables.push((at, at + size, name.to_owned()));
+        if let Some(class) = JobClass::of_table(name) {
+            self.job_tables.push((at, at + size, class));
         }
     }
 

@@ -124,7 +124,7 @@ for (const node of nodes) {
       const count = (resource) => registered.filter((r) => r.resource === resource).length;
       assert.equal(count(`fs.stat ${file}`), 200);
       assert.equal(count('crypto.pbkdf2'), 20);
-      assert.equal(count('crypto.randombytes'), 20);
+      assert.equal(count('crypto.randomBytes'), 20);
       assert.equal(count('dns.lookup localhost'), 20);
       assert.equal(count(`fs.open ${file}`), 50);
       assert.equal(count(`fs.read ${file}`), 50);
@@ -143,6 +143,23 @@ for (const node of nodes) {
         return done.at - done.readyNs;
       });
       assert.ok(waits.filter((ns) => ns > 20e6).length > 150, `${waits}`);
+    });
+
+    it('names jobs after what was asked for', async (t) => {
+      const out = temporary(t);
+      const { major, file, short, zstd } = await run(node, out, 'names');
+      const jobs = only(out)
+        .of('register')
+        .filter((r) => r.kind === 'pool');
+      const names = new Set(jobs.map((r) => r.resource));
+      for (const name of ['zlib', 'zlib.brotli', 'crypto.scrypt', 'crypto.rsaKeyGen', 'crypto.hkdf'])
+        assert.ok(names.has(name), `${name}: ${[...names]}`);
+      if (zstd) assert.ok(names.has('zlib.zstd'), [...names].join());
+      // One job on Node 26; before, one for each of open, stat, read and close.
+      const verb = major >= 26 ? 'readFile' : 'read';
+      for (const path of [file, short]) assert.ok(names.has(`fs.${verb} ${path}`), `${[...names]}`);
+      const bare = jobs.filter((r) => r.resource === 'pool' || r.resource === '0');
+      assert.deepEqual(bare, []);
     });
 
     it('loses nothing to kill -9', async (t) => {
@@ -212,7 +229,7 @@ for (const node of nodes) {
         for (const file of files) {
           const trace = read(path.join(out, file));
           if (file.endsWith('-0.trace')) continue;
-          const jobs = trace.of('register').filter((r) => r.resource === 'crypto.randombytes');
+          const jobs = trace.of('register').filter((r) => r.resource === 'crypto.randomBytes');
           assert.equal(jobs.length, 300, file);
           assert.equal(begins(trace, 'pool').filter((r) => r.op !== '0').length, 300);
         }

@@ -12,6 +12,7 @@ const path = require('node:path');
 const { performance, PerformanceObserver } = require('node:perf_hooks');
 const { promisify } = require('node:util');
 const worker = require('node:worker_threads');
+const zlib = require('node:zlib');
 
 const [name, out, ...rest] = worker.isMainThread ? process.argv.slice(2) : worker.workerData;
 const addon = { exports: {} };
@@ -241,6 +242,29 @@ const scenarios = {
       await Promise.all([promisify(crypto.randomBytes)(8), promisify(crypto.randomBytes)(8)]);
     }
     return { inspect: probe.inspect() };
+  },
+
+  async names() {
+    const file = path.join(out, `${'long'.repeat(5)}.txt`);
+    fs.writeFileSync(file, 'text');
+    process.chdir(out);
+    const short = 'short.txt';
+    fs.writeFileSync(short, 'text');
+    start();
+    const deflated = promisify(zlib.deflate)('text');
+    const zstd = typeof zlib.zstdCompress === 'function';
+    if (zstd) await promisify(zlib.zstdCompress)('text');
+    await Promise.all([
+      deflated,
+      promisify(zlib.brotliCompress)('text'),
+      promisify(crypto.scrypt)('password', 'salt', 16),
+      promisify(crypto.hkdf)('sha512', 'key', 'salt', 'info', 16),
+      promisify(crypto.generateKeyPair)('rsa', { modulusLength: 1024 }),
+      promisify(fs.readFile)(file),
+      promisify(fs.readFile)(short),
+      fs.promises.readFile(file),
+    ]);
+    return { major: Number.parseInt(process.versions.node, 10), file, short, zstd };
   },
 
   async location() {
