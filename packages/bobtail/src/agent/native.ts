@@ -30,7 +30,7 @@ const FILE = join(__dirname, '..', '..', 'native', 'bobtail-probe.node');
 
 /** Loads the probe and starts the recording of this thread. Throws with a one-line message. */
 export function startProbe(options: StartOptions): Session {
-  const probe = require(FILE) as NativeProbe;
+  const probe = load();
   const { live, ring, context, startNs, mechanisms } = probe.start(options);
   return {
     live,
@@ -42,4 +42,13 @@ export function startProbe(options: StartOptions): Session {
     flush: probe.flush,
     intern: probe.intern,
   };
+}
+
+function load(): NativeProbe {
+  try {
+    return require(FILE) as NativeProbe;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_DLOPEN_DISABLED') throw error;
+    throw new Error('addons are disabled: --permission needs --allow-addons, or drop --no-addons');
+  }
 }
