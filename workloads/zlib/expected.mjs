@@ -7,9 +7,10 @@ export default {
         {
           chain: 'pool',
           resource: /zlib|gzip|deflate/i,
-          // The job is asked for somewhere within the call.
-          rangeNs: ({ marks }) => [
-            marks.compressed - marks.compressEnd,
+          // The job is asked for somewhere within the call, and the stream collects its chunks
+          // in the last run before it calls back.
+          rangeNs: ({ marks, explained }) => [
+            marks.compressed - marks.compressEnd - explained.segments.at(-1).durationNs,
             marks.compressed - marks.compress,
           ],
         },
