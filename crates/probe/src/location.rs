@@ -2,69 +2,30 @@
 //!
 //! The watchdog asks V8 to interrupt the thread, and V8 calls back between two JavaScript
 //! instructions, where a stack trace may be taken. A signal would stop anywhere and could not.
+//!
+//! V8 only looks for interrupts where functions begin and loops repeat. After a long stay in
+//! native code (`JSON.stringify`) that is often the begin of the next function called, which has
+//! done nothing yet: its caller is named instead.
 
 use std::ffi::{c_int, c_void};
-use std::sync::OnceLock;
+use std::sync::atomic::Ordering::Acquire;
 
+use crate::clock::monotonic_ns;
+use crate::function_entry;
 use crate::handles::Name;
 use crate::loop_state::state;
-use crate::napi::{self, Value, find_symbol};
+use crate::napi::{self, Value};
+use crate::own_files;
+use crate::stack_frames::{V8, v8};
 
-/// Frames looked at for one that is not Node's own.
+/// Frames looked at for one of the application.
 const FRAMES_MAX: c_int = 24;
 /// v8::StackTrace::kOverview.
 const OPTIONS: c_int = 0x0f;
 const TEXT_BYTES: usize = 512;
-
-type Interrupt = unsafe extern "C" fn(*mut c_void, *mut c_void);
-
-/// Functions of V8. A `Local` is a pointer to a slot and is passed and returned as a word; the
-/// slot is what `this` of its methods points to.
-struct V8 {
-    request_interrupt: unsafe extern "C" fn(*mut c_void, Interrupt, *mut c_void),
-    current_stack_trace: unsafe extern "C" fn(*mut c_void, c_int, c_int) -> *mut c_void,
-    frame_count: unsafe extern "C" fn(*mut c_void) -> c_int,
-    frame: unsafe extern "C" fn(*mut c_void, *mut c_void, u32) -> *mut c_void,
-    script_name: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
-    function_name: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
-    /// Two ints in one word: line in the low half, column in the high half, both from 0.
-    location: unsafe extern "C" fn(*mut c_void) -> u64,
-}
-
-static V8: OnceLock<Option<V8>> = OnceLock::new();
-
-/// The signatures of v8-isolate.h and v8-debug.h, the same in V8 11.3 to 14.6, in the C++ ABI of
-/// x64: trivially copyable classes of one word travel as that word.
-fn v8() -> Option<&'static V8> {
-    /// SAFETY: `F` is the type of that function.
-    unsafe fn find<F: Copy>(name: &[u8]) -> Option<F> {
-        let address = find_symbol(name)?;
-        const { assert!(size_of::<F>() == size_of::<usize>()) };
-        // SAFETY: a function pointer is one word.
-        Some(unsafe { std::mem::transmute_copy::<usize, F>(&address) })
-    }
-    V8.get_or_init(|| {
-        // SAFETY: the types of the fields of `V8`, see above.
-        unsafe {
-            Some(V8 {
-                request_interrupt: find(b"_ZN2v87Isolate16RequestInterruptEPFvPS0_PvES2_\0")?,
-                current_stack_trace: find(
-                    concat!(
-                        "_ZN2v810StackTrace17CurrentStackTraceEPNS_7IsolateE",
-                        "iNS0_17StackTraceOptionsE\0"
-                    )
-                    .as_bytes(),
-                )?,
-                frame_count: find(b"_ZNK2v810StackTrace13GetFrameCountEv\0")?,
-                frame: find(b"_ZNK2v810StackTrace8GetFrameEPNS_7IsolateEj\0")?,
-                script_name: find(b"_ZNK2v810StackFrame13GetScriptNameEv\0")?,
-                function_name: find(b"_ZNK2v810StackFrame15GetFunctionNameEv\0")?,
-                location: find(b"_ZNK2v810StackFrame11GetLocationEv\0")?,
-            })
-        }
-    })
-    .as_ref()
-}
+/// An interrupt that took longer to be served found the thread in native code: what it executes
+/// now is not what it executed when it was asked.
+const PROMPT_NS: u64 = 500_000;
 
 /// Everything needed is there.
 pub fn is_available() -> bool {
@@ -87,10 +48,15 @@ unsafe extern "C" fn interrupted(isolate: *mut c_void, _: *mut c_void) {
     if !state.location_is_wanted() {
         return;
     }
-    let env = state.env as *mut c_void;
+    let late_ns = monotonic_ns().saturating_sub(state.shared.asked_ns.load(Acquire));
+    let mut stack = Stack {
+        v8,
+        isolate,
+        env: state.env as *mut c_void,
+    };
     let mut name = Name::new();
     // SAFETY: on the isolate's thread, in its scope.
-    if unsafe { describe(v8, isolate, env, &mut name) } {
+    if unsafe { stack.describe(late_ns < PROMPT_NS, &mut name) } {
         // Taken anew: V8 was called in between.
         if let Some(state) = crate::loop_state::state() {
             let id = state.intern(&[name.bytes()]);
@@ -99,36 +65,101 @@ unsafe extern "C" fn interrupted(isolate: *mut c_void, _: *mut c_void) {
     }
 }
 
-/// Writes `function file:line` of the topmost frame that is not Node's own.
-///
-/// SAFETY: on the isolate's thread, in a HandleScope.
-unsafe fn describe(v8: &V8, isolate: *mut c_void, env: *mut c_void, name: &mut Name) -> bool {
-    // SAFETY: by the caller.
-    unsafe {
-        let trace = (v8.current_stack_trace)(isolate, FRAMES_MAX, OPTIONS);
-        if trace.is_null() {
-            return false;
-        }
-        let count = (v8.frame_count)(trace).clamp(0, FRAMES_MAX) as u32;
-        let mut file = [0; TEXT_BYTES];
-        for index in 0..count {
-            let frame = (v8.frame)(trace, isolate, index);
-            if frame.is_null() {
-                continue;
+/// Whose code a frame is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    Application,
+    Node,
+    Bobtail,
+}
+
+fn owner_of(file: &[u8]) -> Owner {
+    if file.is_empty() || file.starts_with(b"node:") {
+        Owner::Node
+    } else if own_files::contains(path_of(file)) {
+        Owner::Bobtail
+    } else {
+        Owner::Application
+    }
+}
+
+fn path_of(file: &[u8]) -> &[u8] {
+    file.strip_prefix(b"file://").unwrap_or(file)
+}
+
+struct Stack<'a> {
+    v8: &'a V8,
+    isolate: *mut c_void,
+    env: *mut c_void,
+}
+
+impl Stack<'_> {
+    /// Writes `function file:line` of the topmost frame of the application that did something.
+    /// Node's own code is only named when no other code runs and it was found at once; Bobtail's
+    /// never.
+    ///
+    /// SAFETY: on the isolate's thread, in a HandleScope.
+    unsafe fn describe(&mut self, is_prompt: bool, name: &mut Name) -> bool {
+        let mut entered = None;
+        let mut of_node = None;
+        // SAFETY: by the caller.
+        unsafe {
+            let trace = (self.v8.current_stack_trace)(self.isolate, FRAMES_MAX, OPTIONS);
+            if trace.is_null() {
+                return false;
             }
-            let length = text(env, (v8.script_name)(frame), &mut file);
-            let own = file[..length].starts_with(b"node:") || length == 0;
-            if own && index + 1 < count {
-                continue;
+            let count = (self.v8.frame_count)(trace).clamp(0, FRAMES_MAX) as u32;
+            for index in 0..count {
+                let frame = (self.v8.frame)(trace, self.isolate, index);
+                if frame.is_null() {
+                    continue;
+                }
+                match self.owner(frame) {
+                    Owner::Bobtail => {}
+                    Owner::Node => of_node = of_node.or(Some(frame)),
+                    Owner::Application => {
+                        if index > 0 || !function_entry::is_at(self.v8, self.env, frame) {
+                            self.write(frame, name);
+                            return true;
+                        }
+                        entered = Some(frame);
+                    }
+                }
             }
-            let mut function = [0; TEXT_BYTES];
-            let function_length = text(env, (v8.function_name)(frame), &mut function);
-            let line = ((v8.location)(frame) as u32).wrapping_add(1);
-            write(name, &function[..function_length], &file[..length], line);
-            return true;
+            let frame = entered.or(of_node).filter(|_| is_prompt);
+            if let Some(frame) = frame {
+                self.write(frame, name);
+            }
+            frame.is_some()
         }
     }
-    false
+
+    /// SAFETY: a live frame of this thread's stack trace.
+    unsafe fn owner(&self, frame: *mut c_void) -> Owner {
+        let mut file = [0; TEXT_BYTES];
+        // SAFETY: by the caller.
+        let length = unsafe { text(self.env, (self.v8.script_name)(frame), &mut file) };
+        owner_of(&file[..length])
+    }
+
+    /// SAFETY: as above.
+    unsafe fn write(&self, frame: *mut c_void, name: &mut Name) {
+        let (mut file, mut function) = ([0; TEXT_BYTES], [0; TEXT_BYTES]);
+        // SAFETY: by the caller.
+        let (file_length, function_length, line) = unsafe {
+            (
+                text(self.env, (self.v8.script_name)(frame), &mut file),
+                text(self.env, (self.v8.function_name)(frame), &mut function),
+                ((self.v8.location)(frame) as u32).wrapping_add(1),
+            )
+        };
+        write(
+            name,
+            &function[..function_length],
+            &file[..file_length],
+            line,
+        );
+    }
 }
 
 /// Copies a V8 string through Node-API, whose values are the same slots as `Local`s.
@@ -147,7 +178,7 @@ unsafe fn text(env: *mut c_void, local: Value, buffer: &mut [u8]) -> usize {
 
 fn write(name: &mut Name, function: &[u8], file: &[u8], line: u32) {
     use std::fmt::Write;
-    let file = file.strip_prefix(b"file://").unwrap_or(file);
+    let file = path_of(file);
     let function = if function.is_empty() {
         b"(anonymous)"
     } else {
@@ -173,5 +204,13 @@ mod tests {
         let text = String::from_utf8_lossy(name.bytes()).into_owned();
         assert!(text.starts_with("handle "), "{text}");
         assert!(text.ends_with("/server.js:12"), "{text}");
+    }
+
+    #[test]
+    fn knows_whose_code_it_is() {
+        assert_eq!(owner_of(b"node:events"), Owner::Node);
+        assert_eq!(owner_of(b""), Owner::Node);
+        assert_eq!(owner_of(b"/app/server.js"), Owner::Application);
+        assert_eq!(owner_of(b"file:///app/server.mjs"), Owner::Application);
     }
 }

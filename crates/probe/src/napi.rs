@@ -67,6 +67,7 @@ functions! {
     napi_get_undefined(Env, *mut Value);
     napi_get_value_double(Env, Value, *mut f64);
     napi_get_value_string_utf8(Env, Value, *mut c_char, usize, *mut usize);
+    napi_get_value_string_utf16(Env, Value, *mut u16, usize, *mut usize);
     napi_create_external_arraybuffer(
         Env, *mut c_void, usize, Finalize, *mut c_void, *mut Value
     );
@@ -225,6 +226,30 @@ impl Scope {
             )
         };
         (status == 0).then(|| &buffer[..length.min(buffer.len())])
+    }
+
+    /// A whole string of at most `most` UTF-16 units; `None` when it is longer or none.
+    pub fn to_utf16(self, value: Value, most: usize) -> Option<Vec<u16>> {
+        let get = self.functions.napi_get_value_string_utf16;
+        let mut length = 0;
+        // SAFETY: without a buffer only the length is asked; Node-API checks for a string.
+        let status = unsafe { get(self.env, value, null_mut(), 0, &mut length) };
+        if status != 0 || length > most {
+            return None;
+        }
+        let mut units = vec![0; length + 1];
+        // SAFETY: `units` has room for that many with the final zero.
+        let status = unsafe {
+            get(
+                self.env,
+                value,
+                units.as_mut_ptr(),
+                units.len(),
+                &mut length,
+            )
+        };
+        units.truncate(length);
+        (status == 0).then_some(units)
     }
 
     /// A string argument.

@@ -28,6 +28,8 @@ pub struct Shared {
     pub event: AtomicU32,
     /// Event the watchdog asked a location for; 0 none.
     pub asked_event: AtomicU32,
+    /// When it was asked (CLOCK_MONOTONIC).
+    pub asked_ns: AtomicU64,
     pub isolate: AtomicUsize,
     /// Polls that found events, and the events.
     pub batches: AtomicU64,
@@ -44,6 +46,7 @@ impl Shared {
             queue_length: AtomicU32::new(0),
             event: AtomicU32::new(0),
             asked_event: AtomicU32::new(0),
+            asked_ns: AtomicU64::new(0),
             isolate: AtomicUsize::new(0),
             batches: AtomicU64::new(0),
             ready_events: AtomicU64::new(0),
@@ -58,6 +61,7 @@ impl Shared {
         self.queue_length.store(0, Ordering::Relaxed);
         self.event.store(0, Ordering::Relaxed);
         self.asked_event.store(0, Ordering::Relaxed);
+        self.asked_ns.store(0, Ordering::Relaxed);
         self.isolate.store(0, Ordering::Relaxed);
         self.batches.store(0, Ordering::Relaxed);
         self.ready_events.store(0, Ordering::Relaxed);

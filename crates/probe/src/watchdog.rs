@@ -67,6 +67,10 @@ fn look(shared: &registry::Shared, long: &mut Long, now_ns: u64) {
     while long.next_ns <= running_ns {
         long.next_ns *= 2;
     }
+    // What was asked before and is still not answered counts from then.
+    if shared.asked_event.load(Ordering::Acquire) != event {
+        shared.asked_ns.store(now_ns, Ordering::Release);
+    }
     shared.asked_event.store(event, Ordering::Release);
     // The registry's lock is held: a loop that goes away waits for it, so the isolate lives.
     location::ask(isolate as *mut c_void);

@@ -298,6 +298,22 @@ for (const node of nodes) {
       assert.ok(slow.length >= 2, names.join('\n'));
     });
 
+    it('names the code that called what was only just entered', async (t) => {
+      const out = temporary(t);
+      await run(node, out, 'entered');
+      const names = only(out)
+        .of('location')
+        .map((r) => r.name);
+      const right = names.filter((text) => /^serializeEverything .*scenarios\.cjs/.test(text));
+      assert.ok(right.length >= 16, names.join('\n'));
+      // A helper that was really running when it was looked at is rare.
+      assert.ok(right.length >= names.length * 0.75, names.join('\n'));
+      assert.ok(
+        names.every((text) => !text.includes('node:')),
+        names.join('\n'),
+      );
+    });
+
     it('obeys JavaScript', async (t) => {
       const result = await run(node, temporary(t), 'control');
       assert.deepEqual(result.errors, ['BOBTAIL_OUTPUT', 'BOBTAIL_ARGUMENT', 'BOBTAIL_STATE']);

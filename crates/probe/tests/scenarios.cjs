@@ -267,6 +267,39 @@ const scenarios = {
     return { major: Number.parseInt(process.versions.node, 10), file, short, zstd };
   },
 
+  // Time goes by in native code; the first function entered after it has done nothing.
+  async entered() {
+    start();
+    const orders = Array.from({ length: 5_000 }, (_, id) => ({ id, customer: `customer ${id}` }));
+    class Clock {
+      read() {
+        return performance.now();
+      }
+    }
+    const clock = new Clock();
+    const helpers = [
+      function now() {
+        return performance.now();
+      },
+      () => {
+        return performance.now();
+      },
+      (_) => {
+        return performance.now();
+      },
+      clock.read,
+    ];
+    function serializeEverything(helper) {
+      const end = performance.now() + 30;
+      while (helper() < end) JSON.stringify(orders);
+    }
+    for (const helper of [...helpers, ...helpers]) {
+      await sleep(2);
+      await new Promise((resolve) => setTimeout(() => resolve(serializeEverything(helper)), 2));
+    }
+    return {};
+  },
+
   async location() {
     start();
     function slowFunction() {
