@@ -9,7 +9,7 @@ import net = require('node:net');
 
 import { replace } from './disguise';
 import { attempt } from './mechanisms';
-import { noteListening, startRecording } from './recording';
+import { followServer, noteListening, startRecording } from './recording';
 import type { Settings } from './settings';
 
 /** Wraps `net.Server.prototype.listen`, which http, https and cluster workers use as well. */
@@ -23,6 +23,7 @@ export function startAtFirstListen(settings: Settings): void {
       started = true;
       startRecording(settings);
     }
+    followServer(this);
     // biome-ignore lint/complexity/noArguments: passes on exactly what it was given
     const result = Reflect.apply(original, this, arguments);
     if (!listening) {

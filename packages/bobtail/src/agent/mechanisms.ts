@@ -42,14 +42,15 @@ export function attempt(name: string, install: () => void): void {
   } catch (error) {
     note({ name, ok: false, reason: reasonOf(error) });
   }
-  onChange();
 }
 
-/** Names are unique: of a package that is loaded in several copies, a failure is told. */
+/** Names are unique: of what is tried again, such as a second copy of a package, a failure stays. */
 function note(one: Mechanism): void {
   const known = mechanisms.findIndex(({ name }) => name === one.name);
   if (known < 0) mechanisms.push(one);
-  else if (mechanisms[known]!.ok) mechanisms[known] = one;
+  else if (mechanisms[known]!.ok && !one.ok) mechanisms[known] = one;
+  else return;
+  onChange();
 }
 
 /** The one-line message of whatever was thrown. */

@@ -5,6 +5,7 @@
  * and the process file tells why.
  */
 
+import type { Server } from 'node:net';
 import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { MarkKind } from './codes';
@@ -29,6 +30,14 @@ export function startRecording(settings: Settings): void {
   if (stream !== undefined) install(stream, settings);
   writeProcess(settings.folder, threadId);
   watchMechanisms(() => writeProcess(settings.folder, threadId));
+}
+
+/** Follows what only a server itself tells of its requests. */
+export function followServer(server: Server): void {
+  const open = stream;
+  if (open === undefined) return;
+  const { followHttp2Server } = require('./streams-http2') as typeof import('./streams-http2');
+  attempt('http2 servers', () => followHttp2Server(open, server));
 }
 
 /** Tells the command line, and the trace, that a server listens. */

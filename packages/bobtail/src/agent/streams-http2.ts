@@ -1,12 +1,13 @@
 /**
  * Source and sink of HTTP/2 requests: one stream each, also behind the compatibility API.
  *
- * The compatibility API publishes no channel of HTTP/1.1, so streams are followed; Node 20 has no
- * channel for them either and is left out (told as a mechanism that is not available).
+ * The compatibility API publishes no channel of HTTP/1.1, so streams are followed. Node 20 has no
+ * channel for them either; there the server's own `stream` event is the first that tells of one.
  */
 
 import { subscribe } from 'node:diagnostics_channel';
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { EventEmitter } from 'node:events';
+import type { IncomingHttpHeaders as Headers, ServerHttp2Stream } from 'node:http2';
 import { replace } from './disguise';
 import { Exchange } from './exchange';
 import type { Stream } from './recorder';
@@ -14,26 +15,46 @@ import { beginRequest } from './requests';
 
 interface StreamStart {
   stream: ServerHttp2Stream;
-  headers: IncomingHttpHeaders;
+  headers: Headers;
 }
 
-const FIRST_NODE = 22;
+const CHANNEL_SINCE = 22;
+const hasChannel = Number.parseInt(process.versions.node, 10) >= CHANNEL_SINCE;
+const SERVER = /^Http2(?:Secure)?Server$/;
+let wrapped = false;
 
-/** Starts to record HTTP/2 requests. Throws where this Node has no channel for them. */
+/** Starts to record HTTP/2 requests, where this Node has a channel for them. */
 export function followHttp2Requests(stream: Stream): void {
-  const major = Number.parseInt(process.versions.node, 10);
-  if (major < FIRST_NODE) throw new Error(`no channel http2.server.stream.start in Node ${major}`);
-  let wrapped = false;
+  if (!hasChannel) return;
   subscribe('http2.server.stream.start', (message) => {
     const { stream: exchange, headers } = message as StreamStart;
-    if (!wrapped) {
-      wrapped = true;
-      wrapEnd(stream, Object.getPrototypeOf(exchange));
-    }
-    const method = String(headers[':method'] ?? '');
-    const url = String(headers[':path'] ?? '');
-    beginRequest(stream, exchange, method, url);
+    arrive(stream, exchange, headers);
   });
+}
+
+/**
+ * Follows what `server` emits, where Node has no channel. By name, and when one listens: the
+ * classes are not exported, and loading `http2` in every service only to find them would show.
+ */
+export function followHttp2Server(stream: Stream, server: EventEmitter): void {
+  if (hasChannel || !SERVER.test(server.constructor.name)) return;
+  const prototype = Object.getPrototypeOf(server) as EventEmitter;
+  if (Object.hasOwn(prototype, 'emit')) return;
+  const original = prototype.emit;
+  function emit(this: EventEmitter, event: string | symbol, ...args: unknown[]): boolean {
+    if (event === 'stream') arrive(stream, args[0] as ServerHttp2Stream, args[1] as Headers);
+    // biome-ignore lint/complexity/noArguments: passes on exactly what it was given
+    return Reflect.apply(original, this, arguments);
+  }
+  replace(prototype, 'emit', emit);
+}
+
+function arrive(stream: Stream, exchange: ServerHttp2Stream, headers: Headers): void {
+  if (!wrapped) {
+    wrapped = true;
+    wrapEnd(stream, Object.getPrototypeOf(exchange));
+  }
+  beginRequest(stream, exchange, String(headers[':method'] ?? ''), String(headers[':path'] ?? ''));
 }
 
 function wrapEnd(stream: Stream, prototype: ServerHttp2Stream): void {

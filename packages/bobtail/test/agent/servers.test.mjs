@@ -21,7 +21,7 @@ const facts = (all) => all.map(({ name, route, status }) => [name, route, status
 
 for (const node of nodes) {
   const version = execFileSync(node, ['-v'], { encoding: 'utf8' }).trim();
-  const on = (name, body, options = {}) => test(`${name} (${version})`, options, body);
+  const on = (name, body) => test(`${name} (${version})`, body);
 
   on('plain http: names without query, patterns, status', async () => {
     const end = await serve(node, 'plain.cjs', async (port) => {
@@ -226,8 +226,7 @@ for (const node of nodes) {
     assert.equal(json(end.folder, `process-${end.pid}-1.json`).thread, 1);
   });
 
-  const skip = version.startsWith('v20.') && 'Node 20 has no channel for HTTP/2';
-  const http2Works = async () => {
+  on('http2: streams of both APIs', async () => {
     const drive = async (port) => {
       const session = http2.connect(`http://127.0.0.1:${port}`);
       await Promise.all(['/stream/1', '/compat'].map((path) => fetch2(session, path)));
@@ -235,12 +234,17 @@ for (const node of nodes) {
       session.destroy();
     };
     const end = await serve(node, 'http2.cjs', drive, { quit: async () => undefined });
-    assert.deepEqual(facts(recorded(end).all), [
+    const { trace, all } = recorded(end);
+    assert.deepEqual(facts(all), [
       ['GET /stream/:id', 'GET /stream/:id', 202],
       ['GET /compat', 'GET /compat', 201],
     ]);
-  };
-  on('http2: streams of both APIs', http2Works, { skip });
+    for (const { source, sink } of all) {
+      assert.ok(causes(trace, sink.owner).includes(source.owner), source.text);
+      const arrived = trace.records.find((r) => r.event === source.owner);
+      assert.equal(arrived.type === 'loop-begin' || arrived.registrar > 0, true);
+    }
+  });
 
   on('a request that waited for a socket of an agent goes on as its own', async () => {
     const end = await serve(node, 'outgoing.cjs', async (port) => {
