@@ -44,7 +44,7 @@ export function attempt(name: string, install: () => void): void {
   }
 }
 
-/** Names are unique: of what is tried again, such as a second copy of a package, a failure stays. */
+/** Names are unique: of what is tried again, such as a second copy of a file, a failure stays. */
 function note(one: Mechanism): void {
   const known = mechanisms.findIndex(({ name }) => name === one.name);
   if (known < 0) mechanisms.push(one);
