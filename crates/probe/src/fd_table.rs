@@ -72,6 +72,8 @@ pub struct Entry {
     pub stamped: AtomicU8,
     /// This end connected: what comes in answers what this process wrote.
     pub is_client: AtomicU8,
+    /// A connection this process accepted or was passed.
+    pub is_server: AtomicU8,
     /// Came over a pipe from another process, so it is a server connection.
     pub passed: AtomicU8,
 }
@@ -109,6 +111,7 @@ impl Entry {
         self.kind.store(0, Ordering::Relaxed);
         self.stamped.store(0, Ordering::Relaxed);
         self.is_client.store(0, Ordering::Relaxed);
+        self.is_server.store(0, Ordering::Relaxed);
         self.passed.store(0, Ordering::Relaxed);
     }
 

@@ -329,7 +329,12 @@ pub fn open(state: &mut LoopState, entry: &Entry, kind: HandleKind, name: u32) -
         HandleKind::ClientConnection | HandleKind::UnixClientConnection
     );
     entry.handle.store(handle, Relaxed);
+    let is_server = matches!(
+        kind,
+        HandleKind::ServerConnection | HandleKind::UnixServerConnection
+    );
     entry.is_client.store(u8::from(is_client), Relaxed);
+    entry.is_server.store(u8::from(is_server), Relaxed);
     entry.owner.store(state.owner(), Relaxed);
     let at_ns = state.writer.relative(monotonic_ns());
     state

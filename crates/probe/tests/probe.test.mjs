@@ -314,6 +314,21 @@ for (const node of nodes) {
       );
     });
 
+    it('says when a write was asked for, and when a response was handed over', async (t) => {
+      const out = temporary(t);
+      const { spans } = await run(node, out, 'writes');
+      const trace = only(out);
+      const first = (kind) => {
+        const { handle } = trace.of('handle-open').find((r) => r.kind === kind);
+        return trace.of('write').find((r) => r.handle === handle).at;
+      };
+      // The kernel takes milliseconds to copy this much.
+      const [askedNs, returnedNs] = spans.client;
+      assert.ok(first('client') < (askedNs + returnedNs) / 2, `${first('client')} ${spans.client}`);
+      const [fromNs, toNs] = spans.server;
+      assert.ok(first('server') > (fromNs + toNs) / 2, `${first('server')} ${spans.server}`);
+    });
+
     it('obeys JavaScript', async (t) => {
       const result = await run(node, temporary(t), 'control');
       assert.deepEqual(result.errors, ['BOBTAIL_OUTPUT', 'BOBTAIL_ARGUMENT', 'BOBTAIL_STATE']);

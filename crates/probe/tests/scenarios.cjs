@@ -267,6 +267,29 @@ const scenarios = {
     return { major: Number.parseInt(process.versions.node, 10), file, short, zstd };
   },
 
+  async writes() {
+    const { startNs } = start();
+    const spans = {};
+    const body = Buffer.alloc(16e6);
+    const write = (side, socket) => {
+      const nowNs = () => Number(process.hrtime.bigint() - startNs);
+      const askedNs = nowNs();
+      socket.write(body);
+      spans[side] = [askedNs, nowNs()];
+    };
+    const server = net.createServer((socket) => {
+      write('server', socket);
+      socket.resume();
+    });
+    const { port } = await listen(server, 0, '127.0.0.1');
+    const socket = net.connect(port, '127.0.0.1');
+    await new Promise((resolve) => socket.once('data', resolve));
+    write('client', socket);
+    socket.destroy();
+    server.close();
+    return { spans };
+  },
+
   // Time goes by in native code; the first function entered after it has done nothing.
   async entered() {
     start();

@@ -15,34 +15,44 @@ use crate::loop_state::state;
 
 /// Replaces `write`.
 pub unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, bytes: usize) -> isize {
-    let entry = before(fd);
+    let writing = before(fd);
     // SAFETY: the caller's arguments.
     let result = unsafe { original::write(fd, buffer, bytes) };
-    after(fd, entry, result);
+    after(writing, result);
     result
 }
 
 /// Replaces `writev`.
 pub unsafe extern "C" fn writev(fd: c_int, parts: *const libc::iovec, count: c_int) -> isize {
-    let entry = before(fd);
+    let writing = before(fd);
     // SAFETY: the caller's arguments.
     let result = unsafe { original::writev(fd, parts, count) };
-    after(fd, entry, result);
+    after(writing, result);
     result
 }
 
 /// Replaces `sendmsg`.
 pub unsafe extern "C" fn sendmsg(fd: c_int, message: *const libc::msghdr, flags: c_int) -> isize {
-    let entry = before(fd);
+    let writing = before(fd);
     // SAFETY: the caller's arguments.
     let result = unsafe { original::sendmsg(fd, message, flags) };
-    after(fd, entry, result);
+    after(writing, result);
     result
 }
 
-/// The entry of a descriptor whose writes matter.
+/// A write that matters.
+struct Writing {
+    entry: &'static Entry,
+    handle: u32,
+    /// When the kernel was asked; 0 where the time counts at which it had taken the bytes.
+    asked_ns: u64,
+}
+
+/// What is known of a write before it. What a response waits for is asked for then: the answer may
+/// come, and the thread lose its processor, before the kernel returns. A response is handed over
+/// when the kernel returns.
 #[inline]
-fn before(fd: c_int) -> Option<&'static Entry> {
+fn before(fd: c_int) -> Option<Writing> {
     let entry = fd_table::entry(fd)?;
     match entry.kind() {
         Kind::Ignored => return None,
@@ -67,27 +77,37 @@ fn before(fd: c_int) -> Option<&'static Entry> {
             state.begin(LoopKind::Poll, begin_ns, Some(ready), handle, 0, 0);
         }
     }
-    Some(entry)
+    // First, because it may write a record with a time of its own.
+    let handle = handle_of(state, fd, entry);
+    let asked_ns = match entry.is_server.load(Relaxed) {
+        0 => monotonic_ns(),
+        _ => 0,
+    };
+    (handle != 0).then_some(Writing {
+        entry,
+        handle,
+        asked_ns,
+    })
 }
 
 #[inline]
-fn after(fd: c_int, entry: Option<&'static Entry>, result: isize) {
+fn after(writing: Option<Writing>, result: isize) {
+    let (Some(writing), Some(state)) = (writing, state()) else {
+        return;
+    };
     if result <= 0 {
         return;
     }
-    let (Some(entry), Some(state)) = (entry, state()) else {
-        return;
+    let at_ns = match writing.asked_ns {
+        0 => monotonic_ns(),
+        asked_ns => asked_ns,
     };
-    let handle = handle_of(state, fd, entry);
-    if handle != 0 {
-        let at_ns = state.writer.relative(monotonic_ns());
-        state
-            .writer
-            .put(|out, last_ns| encode::write(out, last_ns, at_ns, handle, result as u64));
-        if entry.is_client.load(Relaxed) != 0 {
-            entry
-                .request
-                .store(state.writer.live.get(live::CONTEXT), Relaxed);
-        }
+    let (at_ns, handle) = (state.writer.relative(at_ns), writing.handle);
+    state
+        .writer
+        .put(|out, last_ns| encode::write(out, last_ns, at_ns, handle, result as u64));
+    if writing.entry.is_client.load(Relaxed) != 0 {
+        let request = state.writer.live.get(live::CONTEXT);
+        writing.entry.request.store(request, Relaxed);
     }
 }
