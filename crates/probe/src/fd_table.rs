@@ -74,6 +74,8 @@ pub struct Entry {
     pub is_client: AtomicU8,
     /// A connection this process accepted or was passed.
     pub is_server: AtomicU8,
+    /// The kernel took only a part of the last write: libuv goes on when there is room.
+    pub is_unsent: AtomicU8,
     /// Came over a pipe from another process, so it is a server connection.
     pub passed: AtomicU8,
 }
@@ -111,6 +113,7 @@ impl Entry {
         self.kind.store(0, Ordering::Relaxed);
         self.stamped.store(0, Ordering::Relaxed);
         self.is_client.store(0, Ordering::Relaxed);
+        self.is_unsent.store(0, Ordering::Relaxed);
         self.is_server.store(0, Ordering::Relaxed);
         self.passed.store(0, Ordering::Relaxed);
     }
@@ -137,7 +140,12 @@ pub fn reserve() -> std::io::Result<()> {
     if at == libc::MAP_FAILED {
         return Err(std::io::Error::last_os_error());
     }
-    TABLE.store(at.cast(), Ordering::Release);
+    let (none, table) = (null_mut(), at.cast());
+    let kept = TABLE.compare_exchange(none, table, Ordering::AcqRel, Ordering::Acquire);
+    if kept.is_err() {
+        // SAFETY: the mapping above; another thread's is used.
+        unsafe { libc::munmap(at, bytes) };
+    }
     Ok(())
 }
 

@@ -18,7 +18,7 @@ pub unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, bytes: usize) -
     let writing = before(fd);
     // SAFETY: the caller's arguments.
     let result = unsafe { original::write(fd, buffer, bytes) };
-    after(writing, result);
+    after(writing, result, || bytes);
     result
 }
 
@@ -27,7 +27,8 @@ pub unsafe extern "C" fn writev(fd: c_int, parts: *const libc::iovec, count: c_i
     let writing = before(fd);
     // SAFETY: the caller's arguments.
     let result = unsafe { original::writev(fd, parts, count) };
-    after(writing, result);
+    // SAFETY: the kernel has just read the same parts.
+    after(writing, result, || unsafe { total(parts, count as usize) });
     result
 }
 
@@ -36,8 +37,20 @@ pub unsafe extern "C" fn sendmsg(fd: c_int, message: *const libc::msghdr, flags:
     let writing = before(fd);
     // SAFETY: the caller's arguments.
     let result = unsafe { original::sendmsg(fd, message, flags) };
-    after(writing, result);
+    // SAFETY: the kernel has just read the same message.
+    after(writing, result, || unsafe {
+        total((*message).msg_iov, (*message).msg_iovlen)
+    });
     result
+}
+
+/// Bytes that were to be written.
+///
+/// SAFETY: `count` parts are readable.
+unsafe fn total(parts: *const libc::iovec, count: usize) -> usize {
+    // SAFETY: by the caller.
+    let parts = unsafe { std::slice::from_raw_parts(parts, count) };
+    parts.iter().map(|part| part.iov_len).sum()
 }
 
 /// A write that matters.
@@ -68,10 +81,13 @@ fn before(fd: c_int) -> Option<Writing> {
         _ => {}
     }
     let state = state()?;
-    if entry.batch.load(Relaxed) == state.batch && state.writer.live.get(live::LOOP_EVENT) == 0 {
+    let goes_on =
+        entry.is_unsent.load(Relaxed) != 0 || state.writer.live.get(live::LOOP_EVENT) == 0;
+    if entry.batch.load(Relaxed) == state.batch && goes_on {
         let begin_ns = monotonic_ns();
         if state.dispatch(fd, entry, begin_ns) {
-            // Nothing runs, so libuv goes on with a write that found no room before.
+            // libuv goes on with a write that found no room before: it tries no other write on
+            // that descriptor meanwhile, so this is a new event even while one seems open.
             let handle = handle_of(state, fd, entry);
             let ready = state.ready_unstamped(entry);
             state.begin(LoopKind::Poll, begin_ns, Some(ready), handle, 0, 0);
@@ -91,10 +107,12 @@ fn before(fd: c_int) -> Option<Writing> {
 }
 
 #[inline]
-fn after(writing: Option<Writing>, result: isize) {
+fn after(writing: Option<Writing>, result: isize, wanted: impl FnOnce() -> usize) {
     let (Some(writing), Some(state)) = (writing, state()) else {
         return;
     };
+    let is_unsent = result < wanted() as isize;
+    writing.entry.is_unsent.store(u8::from(is_unsent), Relaxed);
     if result <= 0 {
         return;
     }
