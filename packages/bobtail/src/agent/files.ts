@@ -7,6 +7,7 @@
 
 import { renameSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { threadId } from 'node:worker_threads';
 import { knownMechanisms, reasonOf } from './mechanisms';
 
 const STDERR = 2;
@@ -55,7 +56,8 @@ export function warn(text: string): void {
 
 function write(folder: string, name: string, content: unknown): void {
   const path = join(folder, name);
-  const draft = `${path}.tmp`;
+  // Threads of one process write the same name.
+  const draft = `${path}.${threadId}.tmp`;
   try {
     writeFileSync(draft, `${JSON.stringify(content)}\n`);
     renameSync(draft, path);
