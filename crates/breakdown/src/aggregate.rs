@@ -12,9 +12,10 @@ use bobtail_graph::{
 use bobtail_trace::record::{Record, StringId};
 
 use crate::blame::{Blame, Who};
-use crate::names::{Name, Names, Translation};
+use crate::names::{Name, Names, Numbered, Translation};
 use crate::population::Population;
 use crate::report::Class;
+use crate::resources::Resources;
 use crate::strings::Strings;
 use crate::survey::Survey;
 
@@ -98,7 +99,7 @@ pub(crate) struct IoKey {
 #[derive(Debug, Clone)]
 pub struct Aggregate {
     pub(crate) routes: Names,
-    pub(crate) resources: Names,
+    pub(crate) resources: Resources,
     /// Locations, and routes of culprits.
     pub(crate) places: Names,
     pub(crate) sums: BTreeMap<(Name, Class), Sums>,
@@ -116,7 +117,7 @@ impl Aggregate {
     pub fn new() -> Self {
         Self {
             routes: Names::new(ROUTES),
-            resources: Names::new(RESOURCES),
+            resources: Resources::new(RESOURCES),
             places: Names::new(LOCATIONS),
             sums: BTreeMap::new(),
             io: BTreeMap::new(),

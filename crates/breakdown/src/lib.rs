@@ -20,11 +20,13 @@
 mod aggregate;
 mod blame;
 mod explain;
+mod figures;
 mod findings;
 mod latencies;
 mod names;
 mod population;
 pub mod report;
+mod resources;
 mod strings;
 mod summary;
 mod survey;

@@ -14,6 +14,11 @@ pub(crate) type Name = u32;
 
 const OTHER: &str = "(other)";
 
+/// Gives texts their common numbers.
+pub(crate) trait Numbered {
+    fn number(&mut self, text: &str) -> Name;
+}
+
 /// Common names; number 0 is `(other)`.
 #[derive(Debug, Clone)]
 pub(crate) struct Names {
@@ -32,7 +37,13 @@ impl Names {
         }
     }
 
-    pub(crate) fn number(&mut self, text: &str) -> Name {
+    pub(crate) fn text(&self, name: Name) -> &str {
+        &self.texts[name as usize]
+    }
+}
+
+impl Numbered for Names {
+    fn number(&mut self, text: &str) -> Name {
         if let Some(&number) = self.numbers.get(text) {
             return number;
         }
@@ -43,10 +54,6 @@ impl Names {
         self.texts.push(text.into());
         self.numbers.insert(text.into(), number);
         number
-    }
-
-    pub(crate) fn text(&self, name: Name) -> &str {
-        &self.texts[name as usize]
     }
 }
 
@@ -65,7 +72,7 @@ impl Translation {
         &mut self,
         id: StringId,
         strings: &(impl Strings + ?Sized),
-        names: &mut Names,
+        names: &mut impl Numbered,
     ) -> Option<Name> {
         if id == 0 {
             return None;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bobtail_trace::record::RequestId;
 
+use crate::figures;
 use crate::latencies::{Latencies, PERCENTILES, REQUESTS_BEYOND};
 use crate::report::Tail;
 use crate::survey::Survey;
@@ -54,8 +55,9 @@ fn tail(latencies: &Latencies, asked: f64) -> Tail {
     let note = match supported {
         Some(p) if p == asked => None,
         Some(p) => Some(format!(
-            "p{asked} needs {} requests, there are {count}: p{p} is told instead",
-            requests_needed(asked)
+            "p{asked} needs {} requests, there are {}: p{p} is told instead",
+            figures::count(requests_needed(asked)),
+            figures::count(count)
         )),
         None => Some(format!(
             "{count} requests support no percentile: the slower half is called the tail"

@@ -13,6 +13,8 @@ use crate::survey::Survey;
 /// Rows of a list that are reported; the rest is too small to act on.
 const ROWS_REPORTED: usize = 100;
 
+const NOT_MEASURED: &str = "not measured yet";
+
 /// What the recording folder tells about the run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunFacts {
@@ -56,7 +58,7 @@ pub fn report(
     let findings = findings::all(&evidence);
     Report {
         schema: "bobtail-report/1".into(),
-        unavailable: run.unavailable.clone(),
+        unavailable: unavailable(&run),
         run: run_of(run, surveys),
         findings,
         requests,
@@ -66,6 +68,15 @@ pub fn report(
         culprits: culprits.into_iter().take(ROWS_REPORTED).collect(),
         losses,
     }
+}
+
+/// What this host did not allow, then what this version does not measure on any.
+fn unavailable(run: &RunFacts) -> Vec<Unavailable> {
+    let unmeasured = ["jit", "ic"].map(|work| Unavailable {
+        mechanism: work.into(),
+        reason: NOT_MEASURED.into(),
+    });
+    run.unavailable.iter().cloned().chain(unmeasured).collect()
 }
 
 fn run_of(run: RunFacts, surveys: &[Survey]) -> Run {

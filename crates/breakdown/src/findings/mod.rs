@@ -79,32 +79,3 @@ fn finding(code: &str, impact_ns: u64, sentence: String, action: impl Into<Strin
         impact_ns,
     }
 }
-
-/// A duration for people: three digits and a unit.
-fn time(ns: u64) -> String {
-    let (value, unit) = match ns {
-        0..1_000 => return format!("{ns} ns"),
-        1_000..1_000_000 => (ns as f64 / 1e3, "µs"),
-        1_000_000..1_000_000_000 => (ns as f64 / 1e6, "ms"),
-        _ => (ns as f64 / 1e9, "s"),
-    };
-    let digits = if value < 10.0 {
-        2
-    } else {
-        usize::from(value < 100.0)
-    };
-    format!("{value:.digits$} {unit}")
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn times_have_three_digits_and_a_unit() {
-        let told = [999, 1_500, 48_200_000, 214_000_000, 2_000_000_000].map(super::time);
-        assert_eq!(told, ["999 ns", "1.50 µs", "48.2 ms", "214 ms", "2.00 s"]);
-    }
-}

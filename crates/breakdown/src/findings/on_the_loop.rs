@@ -1,6 +1,7 @@
 //! Lints about what the loop thread did.
 
-use super::{Evidence, finding, percent, time};
+use super::{Evidence, finding};
+use crate::figures::{count, percent, stretches, time};
 use crate::report::{Culprit, CulpritKind, Finding};
 
 /// A callback is a hog when it holds the loop for this long.
@@ -24,13 +25,11 @@ pub(super) fn loop_hog(evidence: &Evidence<'_>) -> Option<Finding> {
     }
     let who = name(hog);
     let sentence = format!(
-        "{who} made {} of {} tail requests wait {} each on average: it held the loop {} times, \
-         up to {} at a stretch",
-        hog.victims,
-        evidence.tail.count,
+        "{who} made {} of {} tail requests wait {} each on average: it held the loop {}",
+        count(hog.victims),
+        count(evidence.tail.count),
         time(wait_of_victim_ns(hog)),
-        hog.occurrences,
-        time(hog.longest_ns),
+        stretches(hog.occurrences, hog.longest_ns),
     );
     let action = format!("split {who} into smaller steps, or move it to a worker thread");
     Some(finding("loop-hog", impact_ns, sentence, action))
@@ -68,12 +67,10 @@ pub(super) fn garbage_collection(evidence: &Evidence<'_>) -> Option<Finding> {
         .iter()
         .find(|c| c.kind == CulpritKind::Gc)?;
     let sentence = format!(
-        "garbage collection is {} of the tail's latency, mostly {}: {} times, up to {} at a \
-         stretch",
+        "garbage collection is {} of the tail's latency, mostly {}: {}",
         percent(evidence.share(impact_ns)),
         worst.word,
-        worst.occurrences,
-        time(worst.longest_ns),
+        stretches(worst.occurrences, worst.longest_ns),
     );
     let action = match worst.word.as_str() {
         "scavenge" | "minor mark-compact" => {

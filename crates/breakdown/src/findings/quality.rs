@@ -1,6 +1,7 @@
 //! Lints about the recording itself: how far its answers can be trusted.
 
-use super::{Evidence, finding, percent};
+use super::{Evidence, finding};
+use crate::figures::{count, percent};
 use crate::report::Finding;
 
 /// Shares from which the answer suffers.
@@ -35,7 +36,8 @@ pub(super) fn inferred(evidence: &Evidence<'_>) -> Option<Finding> {
     }
     let sentence = format!(
         "the path of {} of {} requests has a hop that was deduced, not observed",
-        requests.inferred, requests.count
+        count(requests.inferred),
+        count(requests.count)
     );
     let action = "a client library that queues callbacks loses the context: use its promise \
                   interface, or AsyncResource.bind the callback";
@@ -50,7 +52,7 @@ pub(super) fn lost_history(evidence: &Evidence<'_>) -> Option<Finding> {
     let lost: Vec<_> = evidence
         .losses
         .iter()
-        .map(|(word, n)| format!("{word} {n}"))
+        .map(|(word, n)| format!("{} {word}", count(*n)))
         .collect();
     let why = if lost.is_empty() {
         "they were open too long".to_owned()
@@ -59,7 +61,8 @@ pub(super) fn lost_history(evidence: &Evidence<'_>) -> Option<Finding> {
     };
     let sentence = format!(
         "part of the history of {} of {} requests was lost ({why})",
-        evidence.requests.truncated, evidence.requests.count
+        count(evidence.requests.truncated),
+        count(evidence.requests.count)
     );
     let action = "allow larger traces (--max-size), or record for a shorter time";
     Some(finding("lost-history", 0, sentence, action))

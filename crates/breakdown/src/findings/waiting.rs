@@ -1,6 +1,7 @@
 //! Lints about what was waited for outside the loop thread.
 
-use super::{Evidence, finding, percent, time};
+use super::{Evidence, finding};
+use crate::figures::{percent, time};
 use crate::report::{Finding, Io};
 
 /// Share of the tail's latency from which a cause is worth telling.

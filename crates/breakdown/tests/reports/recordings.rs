@@ -108,7 +108,7 @@ fn an_unsupported_percentile_falls_back_and_says_so() {
             .tail
             .note
             .as_ref()
-            .is_some_and(|n| n.contains("10000")),
+            .is_some_and(|n| n.contains("10,000")),
         "{:?}",
         report.tail
     );
