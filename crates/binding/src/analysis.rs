@@ -3,19 +3,20 @@
 //! Each pass opens the traces anew instead of keeping them open, so that a recording of hundreds of
 //! processes needs one descriptor and one chunk of memory at a time.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use bobtail_breakdown::{
-    Aggregate, Population, RunFacts, Survey, TraceInfo, aggregate, explain as explain_requests,
-    report as put_together, slowest, survey,
+    Aggregate, Explain, Population, RunFacts, Survey, TraceInfo, aggregate,
+    explain as explain_requests, report as put_together, slowest, survey,
 };
 use bobtail_trace::record::RequestId;
 use bobtail_trace::{OnDamage, TraceReader};
 use serde::Serialize;
 
 use crate::error::BindingError;
-use crate::options::{ExplainOptions, ReportOptions, parse};
+use crate::options::{ExplainManyOptions, ExplainOptions, ReportOptions, parse};
 use crate::recording::{Recording, TracePath};
 use crate::trace_file::TraceFile;
 
@@ -58,28 +59,82 @@ pub fn explain(dir: &Path, options_json: &str) -> Result<String, BindingError> {
             return Err(BindingError::Options { reason });
         }
     };
-    let trace = &recording.traces[index];
-    let reader = open(trace)?;
-    let strings = reader.strings().clone();
-    let info = trace_info(&recording, trace, &reader);
-    let wanted = BTreeSet::from([request]);
-    let answers =
-        explain_requests(&info, reader, &strings, &wanted).map_err(|error| trace.failure(error))?;
-    match answers.first() {
+    let wanted = BTreeMap::from([(index, BTreeSet::from([request]))]);
+    match explain_wanted(&recording, &wanted)?.first() {
         Some(answer) => to_json(answer),
-        None => Err(BindingError::UnknownRequest {
-            id: info.request_name(request),
-        }),
+        None => {
+            let id = recording.traces[index].request_name(request);
+            Err(BindingError::UnknownRequest { id })
+        }
     }
 }
 
-fn nth_slowest(recording: &Recording, rank: u32) -> Result<(usize, RequestId), BindingError> {
-    let Some(index) = (rank as usize).checked_sub(1) else {
+/// Several requests as a JSON array, slowest first.
+pub fn explain_many(dir: &Path, options_json: &str) -> Result<String, BindingError> {
+    let options: ExplainManyOptions = parse(options_json)?;
+    let recording = Recording::open(dir)?;
+    let mut wanted = Wanted::new();
+    match (&options.ids, options.all) {
+        (Some(ids), false) => {
+            for id in ids {
+                let (index, request) = find(&recording, id)?;
+                wanted.entry(index).or_default().insert(request);
+            }
+        }
+        (None, true) => {
+            let surveys = survey_all(&recording, usize::MAX)?;
+            for (index, request) in slowest(&surveys, usize::MAX) {
+                wanted.entry(index).or_default().insert(request);
+            }
+        }
+        _ => {
+            let reason = "exactly one of ids and all is needed".to_owned();
+            return Err(BindingError::Options { reason });
+        }
+    }
+    let answers = explain_wanted(&recording, &wanted)?;
+    let known: BTreeSet<&str> = answers.iter().map(|answer| answer.id.as_str()).collect();
+    let mut ids = options.ids.iter().flatten();
+    // Of all, those that a growing recording has overwritten meanwhile are gone; none was named.
+    match ids.find(|id| !known.contains(id.as_str())) {
+        Some(id) => Err(BindingError::UnknownRequest { id: id.clone() }),
+        None => to_json(&answers),
+    }
+}
+
+/// Requests by index of their trace.
+type Wanted = BTreeMap<usize, BTreeSet<RequestId>>;
+
+/// Those of the wanted that there are, slowest first; one pass over each trace concerned.
+fn explain_wanted(recording: &Recording, wanted: &Wanted) -> Result<Vec<Explain>, BindingError> {
+    let mut answers: Vec<(Reverse<u64>, usize, RequestId, Explain)> = Vec::new();
+    for (&index, requests) in wanted {
+        let trace = &recording.traces[index];
+        let reader = open(trace)?;
+        let strings = reader.strings().clone();
+        let info = trace_info(recording, trace, &reader);
+        let found = explain_requests(&info, reader, &strings, requests)
+            .map_err(|error| trace.failure(error))?;
+        let mut by_id: BTreeMap<String, Explain> =
+            found.into_iter().map(|one| (one.id.clone(), one)).collect();
+        for &request in requests {
+            if let Some(answer) = by_id.remove(&trace.request_name(request)) {
+                answers.push((Reverse(answer.latency_ns), index, request, answer));
+            }
+        }
+    }
+    answers.sort_by_key(|&(latency_ns, index, request, _)| (latency_ns, index, request));
+    Ok(answers.into_iter().map(|(.., answer)| answer).collect())
+}
+
+fn nth_slowest(recording: &Recording, rank: u64) -> Result<(usize, RequestId), BindingError> {
+    let Some(index) = usize::try_from(rank).unwrap_or(usize::MAX).checked_sub(1) else {
         let reason = "slowest counts from 1".to_owned();
         return Err(BindingError::Options { reason });
     };
-    let surveys = survey_all(recording, rank as usize)?;
-    let ranked = slowest(&surveys, rank as usize);
+    let count = index.saturating_add(1);
+    let surveys = survey_all(recording, count)?;
+    let ranked = slowest(&surveys, count);
     match ranked.get(index) {
         Some(&found) => Ok(found),
         None if ranked.is_empty() => Err(BindingError::NothingRecorded {

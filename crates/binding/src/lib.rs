@@ -32,6 +32,15 @@ pub fn explain(dir: String, options_json: String) -> AsyncTask<Analysis> {
     AsyncTask::new(Analysis::new(dir, options_json, analysis::explain))
 }
 
+/// `explainMany(dir, optionsJson)`: a JSON array of such answers, slowest first.
+///
+/// Options: `{"ids": ["4121-0:17", …]}` or `{"all": true}`. Reads each trace once however many are
+/// asked for; all of a long recording do not fit into a string. Rejects like `report`.
+#[napi]
+pub fn explain_many(dir: String, options_json: String) -> AsyncTask<Analysis> {
+    AsyncTask::new(Analysis::new(dir, options_json, analysis::explain_many))
+}
+
 /// Version of the addon.
 #[napi]
 pub fn version() -> &'static str {

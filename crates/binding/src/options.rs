@@ -32,9 +32,20 @@ impl ReportOptions {
 #[serde(deny_unknown_fields)]
 pub struct ExplainOptions {
     /// Rank by latency, 1 the slowest.
-    pub slowest: Option<u32>,
+    pub slowest: Option<u64>,
     /// `<pid>-<thread>:<request>`.
     pub request: Option<String>,
+}
+
+/// Options of `explainMany`: exactly one of the two.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExplainManyOptions {
+    /// `<pid>-<thread>:<request>` of each.
+    pub ids: Option<Vec<String>>,
+    /// Every finished request.
+    #[serde(default)]
+    pub all: bool,
 }
 
 fn default_percentile() -> f64 {

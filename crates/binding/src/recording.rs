@@ -8,7 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bobtail_breakdown::report::{Outcome, Unavailable};
-use bobtail_trace::TraceError;
+use bobtail_trace::record::RequestId;
+use bobtail_trace::{ReadAt, ReadError, TraceError};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -83,7 +84,10 @@ impl Recording {
         for name in names(dir)? {
             let path = dir.join(&name);
             if let Some((pid, thread)) = numbers(&name, "", ".trace") {
-                traces.push(TracePath { pid, thread, path });
+                let trace = TracePath { pid, thread, path };
+                if trace.has_begun()? {
+                    traces.push(trace);
+                }
             } else if numbers(&name, "process-", ".json").is_some() {
                 processes.push(read_json::<ProcessFile>(&path)?);
             } else if name.starts_with("listening-") && name.ends_with(".json") {
@@ -135,6 +139,20 @@ impl TracePath {
             path: self.path.clone(),
             error,
         }
+    }
+
+    /// Whether it holds anything: a process that is killed, or finds the disk full, while it makes
+    /// its trace leaves an empty one, which says nothing against the traces of the others.
+    fn has_begun(&self) -> Result<bool, BindingError> {
+        let mut magic = [0; 8];
+        let error = |error: ReadError| BindingError::read(&self.path, io::Error::other(error));
+        let got = self.open()?.read_at(0, &mut magic).map_err(error)?;
+        Ok(magic[..got].iter().any(|&byte| byte != 0))
+    }
+
+    /// `<pid>-<thread>:<request>`.
+    pub fn request_name(&self, request: RequestId) -> String {
+        format!("{}-{}:{request}", self.pid, self.thread)
     }
 
     /// Opens the trace for reading.
