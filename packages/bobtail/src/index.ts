@@ -2,8 +2,10 @@
 export {
   analyzeReport,
   analyzeRequest,
+  analyzeRequests,
   type ExplainOptions,
   type ReportOptions,
+  type RequestSelection,
 } from './cli/analysis';
 export { Failure } from './cli/failure';
 export type { ExplainedEvent, Explanation, Segment, SegmentCulprit } from './cli/json/explanation';

@@ -68,11 +68,31 @@ test('explain ranks by latency', async () => {
   }
 });
 
+test('several requests in one pass are what one by one gives', async () => {
+  const { analyzeRequest, analyzeRequests, Failure } = createRequire(import.meta.url)(
+    join(PACKAGE, 'dist/index.js'),
+  );
+  const all = await analyzeRequests(recording, { all: true });
+  assert.equal(all.length, REQUESTS);
+  for (const slowest of [1, 7, REQUESTS]) {
+    assert.deepEqual(await analyzeRequest(recording, { slowest }), all[slowest - 1]);
+  }
+  const ids = [all[9].id, all[3].id];
+  assert.deepEqual(await analyzeRequests(recording, { ids }), [all[3], all[9]]);
+  assert.deepEqual(await analyzeRequests(recording, { ids: [] }), []);
+  const unknown = analyzeRequests(recording, { ids: [all[0].id, '1-0:1'] });
+  await assert.rejects(unknown, (error) => error instanceof Failure && error.exitCode === 64);
+});
+
 const WRONG = [
   [['report', '--tail', '100'], 'bobtail: --tail takes a percentile between 0 and 100 (100)'],
   [['report', '--json', '--md'], /^bobtail: option '--json' cannot be used with option '--md'/],
   [['explain', '--slowest', '0'], 'bobtail: --slowest takes a whole number from 1 (0)'],
   [['explain', '--slowest', '9999'], `bobtail: no such request (slowest 9999 of ${REQUESTS})`],
+  [
+    ['explain', '--slowest', '99999999999'],
+    `bobtail: no such request (slowest 99999999999 of ${REQUESTS})`,
+  ],
   [['explain', '--request', '7'], 'bobtail: --request takes an id, such as 4121-0:17 (7)'],
   [['explain', '--request', '1-0:1'], 'bobtail: no such request (1-0:1)'],
 ];

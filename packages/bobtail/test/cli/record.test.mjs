@@ -152,7 +152,7 @@ test('--best-effort runs the service when it cannot be recorded', async (t) => {
 test('--on-port runs the load with $PORT, unrecorded, and ends the service', async (t) => {
   const cwd = makeFolder(t);
   const load = 'echo "load on $PORT, $BOBTAIL_DIR."';
-  const args = ['record', '--no-report', '--on-port', load, '--', NODE, SERVER];
+  const args = ['record', '--no-report', '--on-port', load, '--', NODE, SERVER, 'asked'];
   const result = await runBobtail(args, { cwd });
   const port = /listening (\d+)/.exec(result.stdout)[1];
   assert.equal(result.code, 0, result.stderr);
@@ -164,10 +164,22 @@ test('--on-port runs the load with $PORT, unrecorded, and ends the service', asy
 });
 
 test('a failed load is told and has its own code', async (t) => {
-  const args = ['record', '--no-report', '--on-port', 'exit 3', '--', NODE, SERVER];
+  const args = [
+    'record',
+    '--no-report',
+    '--on-port',
+    'sleep 0.3; exit 3',
+    '--',
+    NODE,
+    SERVER,
+    'asked',
+  ];
   const result = await runBobtail(args, { cwd: makeFolder(t) });
   assert.equal(result.code, 71);
-  assert.match(result.stderr, /bobtail: the load command failed with exit code 3 \(exit 3\)\n$/);
+  assert.match(
+    result.stderr,
+    /bobtail: the load command failed with exit code 3 \(sleep 0.3; exit 3\)\n$/,
+  );
 });
 
 test('a service that dies under load: its code, and the load is ended', async (t) => {
@@ -181,7 +193,7 @@ test('a service that dies under load: its code, and the load is ended', async (t
 
 test('Ctrl-C during the load ends both and is passed on once', async (t) => {
   const { child, until, ended } = startBobtail(
-    ['record', '--on-port', 'echo loading; sleep 30', '--', NODE, SERVER, 'on-SIGINT=0'],
+    ['record', '--on-port', 'echo loading; sleep 30', '--', NODE, SERVER, 'asked', 'on-SIGINT=0'],
     { cwd: makeFolder(t) },
   );
   await until('loading');
@@ -193,7 +205,9 @@ test('Ctrl-C during the load ends both and is passed on once', async (t) => {
 
 test('--duration stops the service; a graceful end counts as one', async (t) => {
   const args = ['record', '--no-report', '--duration', '0.3', '--'];
-  const result = await runBobtail([...args, NODE, SERVER, 'on-SIGTERM=0'], { cwd: makeFolder(t) });
+  const result = await runBobtail([...args, NODE, SERVER, 'asked', 'on-SIGTERM=0'], {
+    cwd: makeFolder(t),
+  });
   assert.equal(result.code, 0, result.stderr);
   assert.equal(result.stdout.match(/got SIGTERM/g).length, 1);
 });
@@ -201,7 +215,9 @@ test('--duration stops the service; a graceful end counts as one', async (t) => 
 test('what a shell leaves behind is stopped too', async (t) => {
   const cwd = makeFolder(t);
   const args = ['record', '--no-report', '--duration', '0.3', '--'];
-  const result = await runBobtail([...args, 'sh', '-c', `"${NODE}" "${SERVER}"; true`], { cwd });
+  const result = await runBobtail([...args, 'sh', '-c', `"${NODE}" "${SERVER}" asked; true`], {
+    cwd,
+  });
   assert.equal(result.code, 0, result.stderr);
   const pid = Number(/recorded pid (\d+)/.exec(result.stderr)[1]);
   // Gone, or a zombie where nobody reaps orphans.
@@ -212,16 +228,15 @@ test('what a shell leaves behind is stopped too', async (t) => {
 test('a service that ignores SIGTERM is killed after five seconds, and that is told', async (t) => {
   const args = ['record', '--no-report', '--duration', '0.2', '--'];
   const started = Date.now();
-  const result = await runBobtail([...args, NODE, SERVER, 'on-SIGTERM=ignore'], {
-    cwd: makeFolder(t),
-  });
+  const service = [NODE, SERVER, 'asked', 'on-SIGTERM=ignore'];
+  const result = await runBobtail([...args, ...service], { cwd: makeFolder(t) });
   assert.equal(result.code, 0, result.stderr);
   assert.match(result.stderr, /killed: SIGTERM did not end the service/);
   assert.ok(Date.now() - started >= 5_000);
 });
 
 test('--quiet says nothing when all is well', async (t) => {
-  const args = ['record', '--quiet', '--', NODE, SERVER, 'exit-after=100=0'];
+  const args = ['record', '--quiet', '--', NODE, SERVER, 'asked', 'exit-after=300=0'];
   const result = await runBobtail(args, { cwd: makeFolder(t) });
   assert.equal(result.stderr, '');
 });

@@ -75,6 +75,37 @@ test('one request, segment by segment', () => {
   assertSnapshot('explain.txt', renderExplanation(explanation, { colors, width, events: true }));
 });
 
+test('paths below the working folder are shown from there', () => {
+  const { nearPaths } = dist('text/paths.js');
+  for (const [text, expected] of [
+    ['/srv/app/src/a.js:1', 'src/a.js:1'],
+    ['read file:///srv/app/src/a.js:1', 'read src/a.js:1'],
+    ['split f /srv/app/a.js:1 (GET /) of (/srv/app/b.js)', 'split f a.js:1 (GET /) of (b.js)'],
+    ['fs.open /mnt/srv/app/a.js', 'fs.open /mnt/srv/app/a.js'],
+    ['fs.open /srv/application/a.js', 'fs.open /srv/application/a.js'],
+  ]) {
+    assert.equal(nearPaths(text, '/srv/app'), expected);
+    assert.equal(nearPaths(text, '/'), text);
+  }
+});
+
+test('what is not measured, and a recording that goes on, are told', () => {
+  const report = fixture('report');
+  const going = {
+    ...report,
+    run: { ...report.run, outcome: null },
+    unavailable: [
+      { mechanism: 'pool', reason: 'no symbols' },
+      { mechanism: 'jit', reason: 'not measured yet' },
+      { mechanism: 'ic', reason: 'not measured yet' },
+    ],
+  };
+  assertValid('report', going);
+  const last = renderReport(going, 'r', { colors, width }).trimEnd().split('\n').pop();
+  assert.match(last, / · still being recorded, or the recorder was killed · /);
+  assert.match(last, / · unavailable here: pool · not measured yet: jit, ic {2}r$/);
+});
+
 test('colour is added, text stays', () => {
   const painted = renderReport(fixture('report'), 'r', { colors: createColors(true), width });
   const bare = renderReport(fixture('report'), 'r', { colors, width });

@@ -4,7 +4,7 @@
  */
 import type { Colors } from '../console';
 import type { ExplainedEvent, Explanation, Segment } from '../json/explanation';
-import { plain } from '../text/recorded-text';
+import { plain, plainNear } from '../text/recorded-text';
 import { alignRows, type Column } from '../text/table';
 import { countOf, formatDuration, formatShare } from '../text/units';
 
@@ -104,7 +104,7 @@ function paintKind(kind: Segment['kind'], colors: Colors): string {
 function whatOf(segment: Segment): string {
   const parts: string[] = [];
   if (segment.resource !== null) {
-    parts.push(plain(segment.resource));
+    parts.push(plainNear(segment.resource));
   }
   if (segment.part !== null) {
     parts.push(segment.part === 'pool-wait' ? 'waiting for a pool thread' : 'running in the pool');
@@ -160,7 +160,7 @@ function culpritRows(segment: Segment, colors: Colors): string[][] {
 }
 
 function culpritRow(durationNs: number, type: string, who: string, colors: Colors): string[] {
-  const cells = ['', formatDuration(durationNs), '', '  behind', type, plain(who), ''];
+  const cells = ['', formatDuration(durationNs), '', '  behind', type, plainNear(who), ''];
   return cells.map((cell) => (cell === '' ? '' : colors.dim(cell)));
 }
 
@@ -203,7 +203,7 @@ function eventLines(events: readonly ExplainedEvent[], look: Look): string[] {
     formatTime(event.beginNs),
     formatTime(event.endNs),
     plain(event.route ?? ''),
-    plain([event.resource, event.location].filter((text) => text !== null).join('  ')),
+    plainNear([event.resource, event.location].filter((text) => text !== null).join('  ')),
   ]);
   const lines = alignRows(EVENT_COLUMNS, [header.map(look.colors.dim), ...rows], look.width);
   return [look.colors.bold(`events (${events.length}, ● on the critical path)`), ...lines];

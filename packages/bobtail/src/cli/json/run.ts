@@ -4,7 +4,7 @@
  * Written at the start and again at the end, each time by rename, so that a reader never sees half
  * a file and a killed recorder leaves one that says so (`outcome` null).
  */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, release } from 'node:os';
 import { join } from 'node:path';
 import { writeFailure } from '../failure';
@@ -45,6 +45,7 @@ export function writeRunFile(folder: string, run: RunFile): void {
     writeFileSync(`${path}.tmp`, `${JSON.stringify(run, null, 2)}\n`);
     renameSync(`${path}.tmp`, path);
   } catch (error) {
+    rmSync(`${path}.tmp`, { force: true });
     throw writeFailure(error, path);
   }
 }

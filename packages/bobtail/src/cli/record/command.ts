@@ -34,10 +34,18 @@ export function askVersion(file: string): Promise<string | undefined> {
 
 /** Refuses versions the agent does not run on. */
 export function checkNodeVersion(version: string): void {
-  const major = Number(/^v(\d+)/.exec(version)?.[1]);
-  if (major < NODE_MAJOR_MIN) {
-    throw new Failure('unsupported', `Node.js ${NODE_MAJOR_MIN} or newer is needed`, version);
+  const reason = tooOld(version);
+  if (reason !== undefined) {
+    throw new Failure('unsupported', reason);
   }
+}
+
+/** Why a version cannot be recorded; undefined when it can. */
+export function tooOld(version: string): string | undefined {
+  const major = Number(/^v(\d+)/.exec(version)?.[1]);
+  return major < NODE_MAJOR_MIN
+    ? `Node.js ${NODE_MAJOR_MIN} or newer is needed (${version})`
+    : undefined;
 }
 
 /** Why `file` could not be started, with the exit codes shells use. */

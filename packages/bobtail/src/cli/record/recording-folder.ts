@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Failure, hasCode, writeFailure } from '../failure';
+import { isWithoutHeader } from './trace-headers';
 
 /** Below this a recording would stop within seconds, or starve the service of disk. */
 const FREE_BYTES_MIN = 16 * 2 ** 20;
@@ -42,14 +43,21 @@ export function makeRecordingFolder(wanted: string): RecordingFolder {
   }
 }
 
+/** What recorder and agents write beside the traces. */
+const TOLD = /^(?:run|process-\d+-\d+|listening-\d+)\.json(?:\.tmp)?$/;
+
 /** Removes a folder in which nothing was recorded; one that holds anything else stays. */
 export function discardEmptyRecording(folder: RecordingFolder): void {
   if (!existsSync(folder.path)) {
     return;
   }
-  const others = readdirSync(folder.path).filter((name) => name !== 'run.json');
-  if (others.length === 0) {
-    rmSync(join(folder.path, 'run.json'), { force: true });
+  const names = readdirSync(folder.path);
+  const empty = (name: string): boolean =>
+    TOLD.test(name) || (name.endsWith('.trace') && isWithoutHeader(join(folder.path, name)));
+  if (names.every(empty)) {
+    for (const name of names) {
+      rmSync(join(folder.path, name), { force: true });
+    }
     if (folder.made) {
       rmdirSync(folder.path);
     }

@@ -11,6 +11,7 @@ import { type Outcome, type RunFile, writeRunFile } from '../json/run';
 import { shownPath } from '../text/paths';
 import { countOf, formatBytes, formatCount, formatDuration } from '../text/units';
 import { type RecordedProcess, readRecordedProcesses } from './agent-files';
+import { tooOld } from './command';
 import type { LoadCommand } from './load-command';
 import type { Recorded } from './record';
 import { discardEmptyRecording, type RecordingFolder } from './recording-folder';
@@ -57,6 +58,8 @@ export function concludeRecording(ending: Ending): Recorded | undefined {
   }
   if (processes.length === 0) {
     discardEmptyRecording(ending.folder);
+  }
+  if (processes.length === 0 || totals.requests === 0) {
     return undefined;
   }
   return { folder: ending.folder.path, stoppedByRecorder: ending.stoppedByRecorder };
@@ -106,13 +109,20 @@ function troublesOf(
   if (ending.load?.cancelled && !ending.stoppedByRecorder && !ending.interrupted) {
     troubles.push(new Failure('loadFailed', 'the service ended while the load command ran'));
   }
+  if (totals.requests === 0 && failures.some((one) => one === undefined)) {
+    troubles.push(new Failure('nothingRecorded', 'no request was recorded', ending.folder.path));
+  }
   return troubles;
 }
 
 /** Why a process that listened was not recorded. */
 function probeFailure(one: RecordedProcess): string | undefined {
   const probe = one.mechanisms.find((mechanism) => mechanism.name === 'probe' && !mechanism.ok);
-  return probe === undefined ? undefined : (probe.reason ?? 'the probe could not start');
+  if (probe === undefined) {
+    return undefined;
+  }
+  // Whatever the probe stumbled over in an old Node, its age is the reason.
+  return tooOld(one.node) ?? probe.reason ?? 'the probe could not start';
 }
 
 function notRecorded(reason: string): Failure {

@@ -49,6 +49,11 @@ export function readTraceTotals(folder: string): TraceTotals {
   return totals;
 }
 
+/** Whether the process ended, or found the disk full, before it had made its trace. */
+export function isWithoutHeader(path: string): boolean {
+  return readHeader(path) === undefined;
+}
+
 function readHeader(path: string): Buffer | undefined {
   const header = Buffer.alloc(HEADER_BYTES);
   const file = openSync(path, 'r');

@@ -1,7 +1,7 @@
 /** A report as text for the terminal: the answer first, then where the time went and what to do. */
 import type { Colors } from '../console';
 import type { Breakdown, Report, Work } from '../json/report';
-import { plain } from '../text/recorded-text';
+import { plain, plainNear } from '../text/recorded-text';
 import { alignRows, type Column, wrapWords } from '../text/table';
 import { countOf, formatDuration, formatShare } from '../text/units';
 import {
@@ -121,7 +121,7 @@ function ioLines(report: Report, look: Look): string[] {
     .map((one) => [
       `  ${formatDuration(one.ioNs)}`,
       formatShare(one.ioNs, latencyNs),
-      plain(one.resource),
+      plainNear(one.resource),
       plain(one.kind),
       countOf(one.requests, 'request'),
       ioParts(one),
@@ -152,7 +152,7 @@ function culpritLines(report: Report, look: Look): string[] {
       `  ${formatDuration(culprit.inflictedNs / Math.max(1, tail.count))}`,
       culpritName(culprit),
       culprit.kind === 'gc' ? '' : plain(culprit.type),
-      plain(culprit.location ?? ''),
+      plainNear(culprit.location ?? ''),
       culpritCounts(culprit),
     ]);
   const columns: Column[] = [
@@ -178,8 +178,8 @@ function findingLines(report: Report, look: Look): string[] {
     return [];
   }
   const lines = report.findings.flatMap((finding, index) => [
-    `  ${index + 1}  ${look.colors.bold(plain(finding.action))}`,
-    ...wrapWords(plain(finding.sentence) + impactOf(finding), look.width, '     '),
+    `  ${index + 1}  ${look.colors.bold(plainNear(finding.action))}`,
+    ...wrapWords(plainNear(finding.sentence) + impactOf(finding), look.width, '     '),
   ]);
   return [look.colors.bold('what to do'), ...lines];
 }

@@ -16,6 +16,8 @@ import {
 } from '../text/units';
 
 const ALL_ROUTES = '*';
+/** Reason of what this version measures nowhere, as the analysis gives it. */
+const NOT_MEASURED = 'not measured yet';
 
 /** The answer first: how slow the tail is and what it mostly consists of. */
 export function headline(report: Report): string {
@@ -154,9 +156,20 @@ export function trustParts(report: Report): string[] {
   if (report.run.detail === 'loop') {
     parts.push('recorded with --detail loop');
   }
-  if (report.unavailable.length > 0) {
-    const names = report.unavailable.map((one) => plain(one.mechanism));
-    parts.push(`unavailable here: ${names.join(', ')}`);
+  if (report.run.outcome === null) {
+    parts.push('still being recorded, or the recorder was killed');
+  }
+  const missing = (ofVersion: boolean): string[] =>
+    report.unavailable
+      .filter((one) => (one.reason === NOT_MEASURED) === ofVersion)
+      .map((one) => plain(one.mechanism));
+  for (const [title, names] of [
+    ['unavailable here', missing(false)],
+    [NOT_MEASURED, missing(true)],
+  ] as const) {
+    if (names.length > 0) {
+      parts.push(`${title}: ${names.join(', ')}`);
+    }
   }
   return parts;
 }

@@ -4,6 +4,7 @@
  * Routes and file names are chosen by whoever sent the request; escape sequences in them must not
  * reach the terminal, nor pipes and backticks a Markdown table.
  */
+import { nearPaths } from './paths';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
 const CONTROL = /[\x00-\x1f\x7f-\x9f]+/g;
@@ -13,7 +14,12 @@ export function plain(text: string): string {
   return text.replace(CONTROL, '?');
 }
 
+/** For the terminal, with paths below the working folder shortened. */
+export function plainNear(text: string): string {
+  return plain(nearPaths(text));
+}
+
 /** For a cell of a Markdown table. */
 export function markdownCell(text: string): string {
-  return plain(text).replace(/[\\|`*_<>[\]]/g, '\\$&');
+  return plainNear(text).replace(/[\\|`*_<>[\]]/g, '\\$&');
 }
