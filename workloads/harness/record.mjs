@@ -70,12 +70,11 @@ export async function recorded({ cause, server, node, environment }, use) {
  * quicker than a process for each; the slowest is asked for through the command line too.
  */
 async function explain(out) {
-  const { analyzeRequest, analyzeReport } = await import(library);
+  const { analyzeRequests, analyzeReport } = await import(library);
   const { requests, losses } = await analyzeReport(out);
   assert.deepEqual(losses, {}, `facts were lost in ${out}`);
-  const list = [];
-  for (let slowest = 1; slowest <= requests.count; slowest += 1)
-    list.push(await analyzeRequest(out, { slowest }));
+  const list = await analyzeRequests(out, { all: true });
+  assert.equal(list.length, requests.count);
   const args = [bobtail, 'explain', out, '--slowest', '1', '--json'];
   const { stdout } = await finished(process.execPath, args, { timeout: RECORD_MS_MAX });
   assert.deepEqual(JSON.parse(stdout), list[0], 'command line and library disagree');
