@@ -31,8 +31,8 @@ const DT_SYMTAB: i64 = 6;
 const DT_STRTAB: i64 = 5;
 #[cfg(target_arch = "x86_64")]
 const SLOT_TYPES: [u32; 2] = [6, 7]; // R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT
-#[cfg(target_arch = "aarch64")]
-const SLOT_TYPES: [u32; 2] = [1025, 1026]; // R_AARCH64_GLOB_DAT, R_AARCH64_JUMP_SLOT
+#[cfg(not(target_arch = "x86_64"))]
+const SLOT_TYPES: [u32; 0] = []; // Not supported: no slot is written, and `start` is refused.
 
 #[repr(C)]
 #[derive(Clone, Copy)]

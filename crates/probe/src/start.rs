@@ -1,11 +1,11 @@
 //! Starts and ends the recording of one event loop.
 //!
-//! Order matters: everything that can fail comes before the first patched slot of this loop is
-//! looked at, so that a refusal leaves the process as it was.
+//! Order matters: what can be refused comes first, and a refusal gives back what was taken. Only the
+//! patched slots stay, which do nothing without a recorded loop.
 
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Release;
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use bobtail_trace::layout::{HEADER_BYTES, live};
 
@@ -17,18 +17,15 @@ use crate::interjection::Deferred;
 use crate::libuv::{self, uv_loop};
 use crate::loop_state::{self, LoopState, Poll};
 use crate::pool::{self, Jobs};
+use crate::recording_memory::{self, CONTEXT_BYTES, Memory, unmap_context};
 use crate::registry::{self, Recorded};
-use crate::ring::{Ring, Slots};
+use crate::ring::Ring;
 use crate::strings::Strings;
 use crate::symbols::symbols;
 use crate::timers::NodeHandles;
 use crate::trace_file::{Description, TraceFile};
 use crate::writer::{Live, Writer};
-use crate::{fork, gc, hooks, location, mapper, ready_helper, watchdog};
-
-/// Chunks mapped before the first record.
-const CHUNKS_AHEAD: usize = 2;
-const CONTEXT_BYTES: usize = 65_536 * 4;
+use crate::{fork, gc, hooks, location, mapper, platform, ready_helper, watchdog};
 
 /// Why a loop cannot be recorded.
 #[derive(Debug)]
@@ -82,15 +79,30 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
             "this thread is already recorded",
         ));
     }
-    libuv::check(uv_loop).map_err(|reason| Refusal::new("BOBTAIL_UNSUPPORTED", reason))?;
+    let unsupported = |reason: String| Refusal::new("BOBTAIL_UNSUPPORTED", reason);
+    platform::check().map_err(unsupported)?;
+    libuv::check(uv_loop).map_err(unsupported)?;
     let io = |error: std::io::Error| Refusal::new("BOBTAIL_MEMORY", error.to_string());
     fd_table::reserve().map_err(io)?;
-    let patched = patch().map_err(|reason| Refusal::new("BOBTAIL_UNSUPPORTED", reason))?;
-    let (ring, file, slots) = open(&mut description)?;
-    let context = context_array().map_err(io)?;
+    start_threads().map_err(|reason| Refusal::new("BOBTAIL_MEMORY", reason))?;
+    let patched = patch().map_err(unsupported)?;
     let shared = registry::allocate()
         .ok_or_else(|| Refusal::new("BOBTAIL_STATE", "too many threads are recorded"))?;
-    start_threads().map_err(io)?;
+    description.start_ns = monotonic_ns();
+    description.start_realtime_ns = realtime_ns();
+    let memory = Memory::new(&description).map_err(|error| {
+        registry::release(shared.index);
+        match error {
+            recording_memory::Error::Memory(error) => io(error),
+            recording_memory::Error::Trace(error) => Refusal::new(error.code(), error.to_string()),
+        }
+    })?;
+    let Memory {
+        ring,
+        file,
+        slots,
+        context,
+    } = memory;
     fork::watch();
     let (mut mechanisms, node, isolate) = mechanisms(uv_loop, patched);
     let (writer, strings) = writer(&file, &ring, description.start_ns);
@@ -150,26 +162,6 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
     Ok(started)
 }
 
-/// Creates the trace and maps its first chunks.
-fn open(description: &mut Description) -> Result<(Arc<Ring>, TraceFile, Slots), Refusal> {
-    let refusal = |error: crate::trace_file::Error| Refusal::new(error.code(), error.to_string());
-    let ring = Ring::new(description.ring_slots, description.chunk_bytes)
-        .map_err(|error| Refusal::new("BOBTAIL_MEMORY", error.to_string()))?;
-    description.start_ns = monotonic_ns();
-    description.start_realtime_ns = realtime_ns();
-    let file = TraceFile::create(description).map_err(refusal)?;
-    let mut slots = Slots::new(description.max_slots);
-    for _ in 0..CHUNKS_AHEAD {
-        slots.map_next(&ring, &file).map_err(|error| {
-            refusal(crate::trace_file::Error::Reserve(
-                description.path.clone(),
-                error,
-            ))
-        })?;
-    }
-    Ok((Arc::new(ring), file, slots))
-}
-
 /// What writes into the trace, with its first chunk open.
 fn writer(file: &TraceFile, ring: &Arc<Ring>, start_ns: u64) -> (Writer, Strings) {
     // SAFETY: the mappings stay until `clean_up`, after which nothing of the loop runs.
@@ -183,26 +175,6 @@ fn writer(file: &TraceFile, ring: &Arc<Ring>, start_ns: u64) -> (Writer, Strings
     let mut writer = unsafe { Writer::new(live, ring.clone(), start_ns) };
     writer.roll();
     (writer, strings)
-}
-
-fn context_array() -> std::io::Result<*mut u32> {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    let protection = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a fresh anonymous mapping.
-    let at = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            CONTEXT_BYTES,
-            protection,
-            flags,
-            -1,
-            0,
-        )
-    };
-    match at {
-        libc::MAP_FAILED => Err(std::io::Error::last_os_error()),
-        at => Ok(at.cast()),
-    }
 }
 
 /// Patches the executable once per process; it stays patched.
@@ -239,7 +211,8 @@ fn mechanisms(uv_loop: usize, patched: Patched) -> (Vec<Mechanism>, NodeHandles,
             return Err("the thread pool's variables were not found".into());
         }
         pool::follow(symbols);
-        Ok(())
+        // Jobs of dns, crypto and zlib are seen all the same.
+        platform::check_pool()
     });
     list.push(Mechanism {
         name: "pool",
@@ -273,37 +246,38 @@ fn mechanisms(uv_loop: usize, patched: Patched) -> (Vec<Mechanism>, NodeHandles,
 const OPTIONAL: u64 = 0b1111 << 12;
 
 /// Starts the mapper and the watchdog, once per process, with all signals blocked.
-fn start_threads() -> std::io::Result<()> {
-    static STARTED: Once = Once::new();
-    let mut result = Ok(());
-    STARTED.call_once(|| {
+fn start_threads() -> Result<(), String> {
+    static STARTED: OnceLock<Result<(), String>> = OnceLock::new();
+    let start = || {
         // SAFETY: valid signal sets; the old mask is restored.
         unsafe {
             let mut all: libc::sigset_t = std::mem::zeroed();
             let mut old: libc::sigset_t = std::mem::zeroed();
             libc::sigfillset(&mut all);
             libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
-            let spawn = |name: &str, body: fn()| {
-                std::thread::Builder::new()
-                    .name(name.into())
-                    .stack_size(128 << 10)
-                    .spawn(body)
-            };
-            result = spawn("bobtail-mapper", mapper::run)
-                .and_then(|_| spawn("bobtail-watch", watchdog::run))
-                .and_then(|thread| match ready_helper::is_wanted() {
-                    true => {
-                        ready_helper::prepare();
-                        spawn("bobtail-ready", ready_helper::run)
-                    }
-                    false => Ok(thread),
-                })
-                .map(drop);
+            let result = spawn_threads();
             libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut());
             libc::atexit(at_exit);
+            result.map_err(|error| format!("cannot start a thread: {error}"))
         }
-    });
-    result
+    };
+    STARTED.get_or_init(start).clone()
+}
+
+fn spawn_threads() -> std::io::Result<()> {
+    let spawn = |name: &str, body: fn()| {
+        let thread = std::thread::Builder::new()
+            .name(name.into())
+            .stack_size(128 << 10);
+        thread.spawn(body).map(drop)
+    };
+    spawn("bobtail-mapper", mapper::run)?;
+    spawn("bobtail-watch", watchdog::run)?;
+    if ready_helper::is_wanted() {
+        ready_helper::prepare();
+        spawn("bobtail-ready", ready_helper::run)?;
+    }
+    Ok(())
 }
 
 /// The process ends by `exit`, which runs no clean-up of the environment.
@@ -350,7 +324,7 @@ pub fn clean_up() {
         unsafe {
             left.recorded.ring.unmap();
             left.recorded.file.unmap();
-            libc::munmap(left.context.cast(), CONTEXT_BYTES);
         }
+        unmap_context(left.context);
     }
 }

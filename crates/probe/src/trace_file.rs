@@ -3,6 +3,7 @@
 //! Blocks are reserved before anything is mapped: a store to a mapped hole of a full disk is a
 //! bus error in the observed process, an unreserved block only an error code here.
 
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
@@ -72,7 +73,7 @@ impl TraceFile {
     /// Creates or empties the file and writes the header page.
     pub fn create(description: &Description) -> Result<Self, Error> {
         let path = description.path.clone();
-        let name = std::ffi::CString::new(path.clone())
+        let name = CString::new(path.clone())
             .map_err(|_| Error::Create(path.clone(), io::ErrorKind::InvalidInput.into()))?;
         let flags = libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC | libc::O_CLOEXEC;
         // SAFETY: a C string; the mode is given. 0600: names of requests may be private.
@@ -83,9 +84,13 @@ impl TraceFile {
         // SAFETY: a fresh descriptor that nobody else closes.
         let file = unsafe { OwnedFd::from_raw_fd(fd) };
         let head_bytes = HEADER_BYTES + description.strings_bytes as usize;
-        reserve(fd, 0, head_bytes as u64).map_err(|error| Error::Reserve(path.clone(), error))?;
-        let head = map(std::ptr::null_mut(), head_bytes, fd, 0)
-            .map_err(|error| Error::Map(path, error))?;
+        let head = reserve(fd, 0, head_bytes as u64)
+            .map_err(|error| Error::Reserve(path.clone(), error))
+            .and_then(|()| {
+                map(std::ptr::null_mut(), head_bytes, fd, 0)
+                    .map_err(|error| Error::Map(path.clone(), error))
+            })
+            .inspect_err(|_| remove(fd, &name))?;
         let file = Self {
             file,
             head,
@@ -95,6 +100,13 @@ impl TraceFile {
         };
         file.write_header(description);
         Ok(file)
+    }
+
+    /// Deletes the file, which nobody wants without its first chunks.
+    pub fn remove(&self, path: &str) {
+        if let Ok(name) = CString::new(path) {
+            remove(self.raw(), &name);
+        }
     }
 
     pub fn raw(&self) -> RawFd {
@@ -165,6 +177,18 @@ impl TraceFile {
     pub unsafe fn unmap(&self) {
         // SAFETY: the mapping of `create`.
         unsafe { libc::munmap(self.head.cast(), self.head_bytes) };
+    }
+}
+
+/// Deletes a file that was just created; leaves what is no file, such as a device.
+fn remove(fd: RawFd, name: &CStr) {
+    // SAFETY: zeros are a valid `stat`, and it is only read when fstat filled it.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: a valid out pointer, and a C string.
+    unsafe {
+        if libc::fstat(fd, &mut stat) == 0 && stat.st_mode & libc::S_IFMT == libc::S_IFREG {
+            libc::unlink(name.as_ptr());
+        }
     }
 }
 

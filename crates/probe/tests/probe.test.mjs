@@ -47,6 +47,23 @@ function run(node, out, name, { flags = [], rest = [], env = {} } = {}) {
   });
 }
 
+/** Gives `use` a folder with little room, where one can be had. */
+async function onSmallDisk(t, size, use) {
+  if (process.getuid() !== 0) return t.skip('needs root to mount a small tmpfs');
+  const out = path.join(temporary(t), 'full');
+  fs.mkdirSync(out);
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', out]);
+  } catch (error) {
+    return t.skip(`cannot mount: ${error.message}`);
+  }
+  try {
+    await use(out);
+  } finally {
+    execFileSync('umount', ['-l', out]);
+  }
+}
+
 const traces = (out) => fs.readdirSync(out).filter((file) => file.endsWith('.trace'));
 
 /** Reads a trace into objects; checks what holds for every trace. */
@@ -180,22 +197,38 @@ for (const node of nodes) {
     });
 
     it('goes on when the disk is full', async (t) => {
-      if (process.getuid() !== 0) return t.skip('needs root to mount a small tmpfs');
-      const out = path.join(temporary(t), 'full');
-      fs.mkdirSync(out);
-      try {
-        execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1600k', 'tmpfs', out]);
-      } catch (error) {
-        return t.skip(`cannot mount: ${error.message}`);
-      }
-      try {
+      await onSmallDisk(t, '1600k', async (out) => {
         const { done, inspect } = await run(node, out, 'full');
         assert.ok(done > 500, `${done}`);
         assert.ok(inspect.losses['disk-full'] > 0, JSON.stringify(inspect));
         assert.ok(only(out).records.length > 500);
-      } finally {
-        execFileSync('umount', ['-l', out]);
+      });
+    });
+
+    it('gives back what a refused start had taken', async (t) => {
+      // Room for the head of a trace, and for none of its chunks of 1 MB; or not even for that.
+      for (const size of ['1600k', '512k']) {
+        await onSmallDisk(t, size, async (out) => {
+          const { codes, before, after, files, device } = await run(node, out, 'unable');
+          assert.deepEqual(codes.toSorted(), ['BOBTAIL_DISK_FULL', 'BOBTAIL_OUTPUT']);
+          assert.equal(after[0], before[0], 'descriptors');
+          assert.ok(after[1] <= before[1] + 20, `mappings: ${before[1]}, then ${after[1]}`);
+          assert.deepEqual(files, []);
+          assert.ok(device);
+        });
       }
+    });
+
+    it('says when files bypass the pool', async (t) => {
+      const pool = ({ mechanisms }) => mechanisms.find(({ name }) => name === 'pool');
+      assert.ok(pool(await run(node, temporary(t), 'ring')).ok);
+      const out = temporary(t);
+      const result = await run(node, out, 'ring', { env: { UV_USE_IO_URING: '1' } });
+      const seen = only(out)
+        .of('register')
+        .some((r) => r.resource.startsWith('fs.stat'));
+      assert.equal(pool(result).ok, seen, result.libuv);
+      if (!seen) assert.match(pool(result).reason, /UV_USE_IO_URING/);
     });
 
     it('never takes one descriptor for another', async (t) => {

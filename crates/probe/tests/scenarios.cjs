@@ -244,6 +244,12 @@ const scenarios = {
     return { inspect: probe.inspect() };
   },
 
+  async ring() {
+    const { mechanisms } = start();
+    await promisify(fs.stat)(out);
+    return { mechanisms, libuv: process.versions.uv };
+  },
+
   async names() {
     const file = path.join(out, `${'long'.repeat(5)}.txt`);
     fs.writeFileSync(file, 'text');
@@ -265,6 +271,37 @@ const scenarios = {
       fs.promises.readFile(file),
     ]);
     return { major: Number.parseInt(process.versions.node, 10), file, short, zstd };
+  },
+
+  // Each start is refused at another step; what was taken before must be given back.
+  async unable() {
+    const codes = new Set();
+    const attempt = (options) => {
+      try {
+        start(options);
+      } catch (error) {
+        codes.add(error.code);
+      }
+    };
+    const held = () => [
+      fs.readdirSync('/proc/self/fd').length,
+      fs.readFileSync('/proc/self/maps', 'utf8').split('\n').length,
+    ];
+    const refuse = () => {
+      attempt({ path: '/no/such/folder/x.trace' });
+      attempt({ path: '/dev/null' });
+      attempt({});
+    };
+    refuse();
+    const before = held();
+    for (let n = 0; n < 300; n++) refuse();
+    const after = held();
+    const files = fs.readdirSync(out);
+    const server = http.createServer(answer);
+    const { port } = await listen(server, 0, '127.0.0.1');
+    await client(port, 10);
+    server.close();
+    return { codes: [...codes], before, after, files, device: fs.existsSync('/dev/null') };
   },
 
   async writes() {
