@@ -1,7 +1,7 @@
 // Builds everything a user runs: npm dependencies, both native modules, the TypeScript packages.
 // One script instead of a chain of npm hooks, so that `npm test`, `npm run demo` and a fresh clone
 // take the same path, and every step prints what it does and how long it took.
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { root, step } from './steps.mjs';
@@ -17,7 +17,11 @@ export async function build() {
   // Not `npm ci`: it refuses a lock file made where a registry lacks another platform's binary.
   const install = ['install', '--no-audit', '--no-fund'];
   if (needsInstall()) await step('install npm packages', 'npm', install);
-  await step('build native modules', 'node', ['packages/bobtail/scripts/build-native.mjs']);
+  // The Nodes that tests record are packages with a command `node`; npm puts it first on the path.
+  rmSync(join(root, 'node_modules', '.bin', 'node'), { force: true });
+  await step('build native modules', process.execPath, [
+    'packages/bobtail/scripts/build-native.mjs',
+  ]);
   await step('build TypeScript', 'npm', ['run', '--silent', 'build', '-w', 'packages/bobtail']);
 }
 

@@ -3,4 +3,4 @@ import { build } from './build.mjs';
 import { step } from './steps.mjs';
 
 await build();
-await step('demo', 'node', ['workloads/demo/demo.mjs']);
+await step('demo', process.execPath, ['workloads/demo/demo.mjs']);

@@ -20,7 +20,7 @@ const nodes = ['node20', 'node22', 'node24', 'node26']
 
 /** One process for each suite that times things: parallel files would disturb each other. */
 async function suite(title, files) {
-  await step(title, 'node', ['--test', '--test-concurrency=1', ...files], {
+  await step(title, process.execPath, ['--test', '--test-concurrency=1', ...files], {
     env: { BOBTAIL_TEST_NODES: nodes },
   });
 }
@@ -28,11 +28,13 @@ async function suite(title, files) {
 await build();
 await step('format and lint: TypeScript', 'npx', ['biome', 'ci', '--colors=off', '.']);
 await step('format: Rust', 'cargo', ['fmt', '--all', '--check']);
-await step('tidy', 'node', ['scripts/tidy.mjs']);
+await step('tidy', process.execPath, ['scripts/tidy.mjs']);
 const clippy = ['clippy', '--release', '--workspace', '--all-targets', '--', '-D', 'warnings'];
 await step('lint: Rust', 'cargo', clippy);
 await step('test: Rust', 'cargo', ['test', '--release', '--workspace', '--quiet']);
 await suite('test: probe in four Nodes', testFiles('crates/probe/tests', '.test.mjs'));
 await suite('test: agent and command line', testFiles('packages/bobtail/test', '.test.mjs'));
 await suite('test: planted causes', testFiles('workloads', '.test.mjs'));
-await step('test: Etherpad Lite round trip', 'node', ['workloads/etherpad/round-trip.mjs']);
+await step('test: Etherpad Lite round trip', process.execPath, [
+  'workloads/etherpad/round-trip.mjs',
+]);
