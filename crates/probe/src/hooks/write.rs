@@ -10,7 +10,7 @@ use bobtail_trace::record::LoopKind;
 use super::original;
 use crate::clock::monotonic_ns;
 use crate::fd_table::{self, Entry, Kind};
-use crate::handles::handle_of;
+use crate::handles::{KeepErrno, classify, handle_of};
 use crate::loop_state::state;
 
 /// Replaces `write`.
@@ -81,6 +81,14 @@ fn before(fd: c_int) -> Option<Writing> {
         _ => {}
     }
     let state = state()?;
+    if entry.kind() == Kind::Unknown {
+        let _errno = KeepErrno::new();
+        entry.set_kind(classify(fd));
+    }
+    // libuv's signal handler writes to a pipe, in the middle of whatever this thread was writing.
+    if matches!(entry.kind(), Kind::Ignored | Kind::Pipe) {
+        return None;
+    }
     let goes_on =
         entry.is_unsent.load(Relaxed) != 0 || state.writer.live.get(live::LOOP_EVENT) == 0;
     if entry.batch.load(Relaxed) == state.batch && goes_on {
