@@ -35,17 +35,20 @@ pub(crate) fn last_write_of(
 }
 
 /// The event of the last write, when all writes since the previous event on the handle are of
-/// this request.
+/// this request and of one loop event. Two questions asked at two moments on one socket would have
+/// two answers, and nothing tells which one this is.
 pub(crate) fn sole_writer(
     history: &History,
     within: &LoopEvent,
     request: RequestId,
 ) -> Option<EventId> {
+    let loop_event = |event| Some(history.loop_of(history.event(event)?)?.event);
     let mut writes = history.handles.back_from(within.last_write);
     let last = writes.next().filter(|w| w.request == request)?;
+    let asked_in = loop_event(last.event);
     let alone = writes
         .take_while(|w| w.event >= within.previous_on_handle)
-        .all(|w| w.request == request);
+        .all(|w| w.request == request && loop_event(w.event) == asked_in);
     alone.then_some(last.event)
 }
 
