@@ -1,14 +1,6 @@
 /** `bobtail record` with real services: exit codes, signals, folders, load commands. */
 import assert from 'node:assert/strict';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { makeFolder, PACKAGE, runBobtail, SERVER, startBobtail } from './run-bobtail.mjs';
@@ -99,23 +91,6 @@ test('NODE_OPTIONS of the user are kept, and odd paths are loaded', async (t) =>
     main: join(odd, 'dist/cli/main.js'),
   });
   assert.equal(result.stdout, 'a b 3 true\n', result.stderr);
-});
-
-test('a probe that cannot start: 69, the reason, and the service is undisturbed', async (t) => {
-  const folder = makeFolder(t);
-  for (const name of ['dist', 'package.json']) {
-    cpSync(join(PACKAGE, name), join(folder, name), { recursive: true });
-  }
-  symlinkSync(join(PACKAGE, '../../node_modules'), join(folder, 'node_modules'));
-  mkdirSync(join(folder, 'native'));
-  writeFileSync(join(folder, 'native/bobtail-probe.node'), 'no library');
-  const result = await runBobtail(['record', '--', NODE, SERVER, 'exit-after=100=0'], {
-    cwd: folder,
-    main: join(folder, 'dist/cli/main.js'),
-  });
-  assert.equal(result.code, 69);
-  assert.match(result.stdout, /listening \d+/);
-  assert.match(result.stderr, /\nbobtail: nothing recorded: .*bobtail-probe\.node/);
 });
 
 test('an existing recording is never written over', async (t) => {

@@ -1,7 +1,8 @@
 /** Recordings of real services: started, driven, ended, and asked for their report. */
 import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder, runBobtail, startBobtail } from './run-bobtail.mjs';
+import { makeFolder, PACKAGE, runBobtail, startBobtail } from './run-bobtail.mjs';
 import { assertValid } from './schemas.mjs';
 
 const FIXTURES = new URL('./fixtures/', import.meta.url).pathname;
@@ -29,7 +30,7 @@ export async function startRecording(
     child.kill(signal);
     return ended;
   };
-  return { recorder: child, port: Number(port), pid: Number(pid), cwd, folder, ended, end };
+  return { recorder: child, port: Number(port), pid: Number(pid), cwd, folder, until, ended, end };
 }
 
 /** The report of a recording, as it is and checked against its schema. */
@@ -40,4 +41,16 @@ export async function reportOf(folder, ...options) {
   const report = JSON.parse(stdout);
   assertValid('report', report);
   return report;
+}
+
+/** A copy of the package with these bytes as its probe; the path of its command line. */
+export function packageWithProbe(test, bytes) {
+  const folder = makeFolder(test);
+  for (const name of ['dist', 'package.json']) {
+    cpSync(join(PACKAGE, name), join(folder, name), { recursive: true });
+  }
+  symlinkSync(join(PACKAGE, '../../node_modules'), join(folder, 'node_modules'));
+  mkdirSync(join(folder, 'native'));
+  writeFileSync(join(folder, 'native/bobtail-probe.node'), bytes);
+  return join(folder, 'dist/cli/main.js');
 }
