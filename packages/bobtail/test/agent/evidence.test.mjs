@@ -54,8 +54,7 @@ for (const node of nodes) {
     });
   }
 
-  const todo = 'the last writer of a request is taken for the one that waits';
-  test(`twice: two questions of one request (${version})`, { todo }, async () => {
+  test(`twice: two questions of one request (${version})`, async () => {
     const [answer] = await explained(node, 'twice', 1);
     assert.ok(isRight(answer) || answer.inferredHops > 0, JSON.stringify(answer.segments));
   });
