@@ -31,7 +31,7 @@ for (const { path, version } of nodes) {
     }
   });
 
-  test(`${version}: a service that is forked by a parent is recorded, the parent is not`, async (t) => {
+  test(`${version}: a service that is forked is recorded, its parent is not`, async (t) => {
     const service = await startRecording(t, [path, fixture('forker.mjs')]);
     assert.equal(await load(service.port, { count: 100 }), 100);
     const { code, stderr } = await service.end('SIGTERM');

@@ -37,7 +37,7 @@ for (const { path, version } of nodes) {
     });
   }
 
-  test(`${version}: SIGKILL in the middle of the load loses nothing that was answered`, async (t) => {
+  test(`${version}: SIGKILL under load loses nothing that was answered`, async (t) => {
     const service = await startRecording(t, [path, fixture('service.mjs'), 'http']);
     const KILL_AT = 500;
     const connections = 8;
@@ -73,7 +73,7 @@ for (const { path, version } of nodes) {
     assert.deepEqual(losses, {});
   });
 
-  test(`${version}: a connection opened before 10,000 other requests is not truncated`, async (t) => {
+  test(`${version}: a connection older than 10,000 requests is not truncated`, async (t) => {
     const service = await startRecording(t, [path, fixture('service.mjs'), 'http']);
     const { Agent } = await import('node:http');
     const early = new Agent({ keepAlive: true, maxSockets: 1 });
