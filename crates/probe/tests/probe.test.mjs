@@ -351,15 +351,22 @@ for (const node of nodes) {
       const out = temporary(t);
       const { spans } = await run(node, out, 'writes');
       const trace = only(out);
-      const first = (kind) => {
-        const { handle } = trace.of('handle-open').find((r) => r.kind === kind);
-        return trace.of('write').find((r) => r.handle === handle).at;
-      };
-      // The kernel takes milliseconds to copy this much.
-      const [askedNs, returnedNs] = spans.client;
-      assert.ok(first('client') < (askedNs + returnedNs) / 2, `${first('client')} ${spans.client}`);
-      const [fromNs, toNs] = spans.server;
-      assert.ok(first('server') > (fromNs + toNs) / 2, `${first('server')} ${spans.server}`);
+      const writes = trace.of('write');
+      // Where in the call the first write of each connection lies: 0 at its begin, 1 at its end.
+      // The kernel takes most of it to copy this much, unless the machine is busy elsewhere.
+      const places = (kind, calls) =>
+        trace
+          .of('handle-open')
+          .filter((r) => r.kind === kind)
+          .map(({ handle }, n) => {
+            const { at } = writes.find((r) => r.handle === handle);
+            return (at - calls[n][0]) / (calls[n][1] - calls[n][0]);
+          })
+          .sort((a, b) => a - b);
+      const [client, server] = ['client', 'server'].map((kind) => places(kind, spans[kind]));
+      const middle = client.length >> 1;
+      assert.ok(client[middle] < 0.5, `${client}`);
+      assert.ok(server[middle] > 0.5, `${server}`);
     });
 
     it('obeys JavaScript', async (t) => {

@@ -304,25 +304,30 @@ const scenarios = {
     return { codes: [...codes], before, after, files, device: fs.existsSync('/dev/null') };
   },
 
-  async writes() {
+  async writes([count = '7']) {
     const { startNs } = start();
-    const spans = {};
+    const spans = { server: [], client: [] };
     const body = Buffer.alloc(16e6);
+    const nowNs = () => Number(process.hrtime.bigint() - startNs);
     const write = (side, socket) => {
-      const nowNs = () => Number(process.hrtime.bigint() - startNs);
       const askedNs = nowNs();
       socket.write(body);
-      spans[side] = [askedNs, nowNs()];
+      spans[side].push([askedNs, nowNs()]);
     };
     const server = net.createServer((socket) => {
-      write('server', socket);
-      socket.resume();
+      // The client leaves early.
+      write(
+        'server',
+        socket.resume().once('error', () => socket.destroy()),
+      );
     });
     const { port } = await listen(server, 0, '127.0.0.1');
-    const socket = net.connect(port, '127.0.0.1');
-    await new Promise((resolve) => socket.once('data', resolve));
-    write('client', socket);
-    socket.destroy();
+    for (let n = 0; n < +count; n++) {
+      const socket = net.connect(port, '127.0.0.1');
+      await new Promise((resolve) => socket.once('data', resolve));
+      write('client', socket);
+      socket.destroy();
+    }
     server.close();
     return { spans };
   },
