@@ -1,7 +1,7 @@
 //! Starts and ends the recording of one event loop.
 //!
-//! Order matters: what can be refused comes first, and a refusal gives back what was taken. Only the
-//! patched slots stay, which do nothing without a recorded loop.
+//! Order matters: what can be refused comes first, and a refusal gives back what was taken. Only
+//! the patched slots stay, which do nothing without a recorded loop.
 
 use std::cell::RefCell;
 use std::sync::atomic::Ordering::Release;

@@ -297,10 +297,6 @@ const scenarios = {
     for (let n = 0; n < 300; n++) refuse();
     const after = held();
     const files = fs.readdirSync(out);
-    const server = http.createServer(answer);
-    const { port } = await listen(server, 0, '127.0.0.1');
-    await client(port, 10);
-    server.close();
     return { codes: [...codes], before, after, files, device: fs.existsSync('/dev/null') };
   },
 
