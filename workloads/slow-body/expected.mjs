@@ -13,7 +13,7 @@ export default {
         {
           chain: 'read',
           resource: /client/,
-          rangeNs: ({ marks }) => [marks.chunk2Sent - marks.begin, marks.chunk - marks.sent],
+          rangeNs: ({ marks }) => [marks.chunk2Sent - marks.asked, marks.chunk - marks.sent],
         },
       ],
     },

@@ -7,6 +7,7 @@ const truth = require('../plant/truth.cjs');
 function upload(planted, request, response) {
   request.on('data', () => planted.note('chunk'));
   request.on('end', () => planted.answer(response));
+  planted.noteTurnEnd('asked');
 }
 
 const server = http.createServer((request, response) => {
