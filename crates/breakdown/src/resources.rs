@@ -1,8 +1,8 @@
-//! Resources of the report: waits for files whose paths differ in an identifier are one row.
+//! Resources of the report: waits for files whose paths differ in identifiers are one row.
 //!
 //! A service that reads `product-11.json`, `product-12.json` … would fill the table with rows too
-//! small to act on. A pattern stands for them, but only where there are several: the path of a
-//! file that every request reads stays whole, digits and all.
+//! small to act on. Only what does differ is replaced: the folder `app2` and the version in
+//! `/opt/2.3.1` stay readable, and a file that is alone keeps its whole path.
 
 use crate::names::{Name, Names, Numbered};
 
@@ -10,118 +10,182 @@ use crate::names::{Name, Names, Numbered};
 #[derive(Debug, Clone)]
 pub(crate) struct Resources {
     patterns: Names,
-    /// By number of the pattern: the one resource it stands for, while it is one.
-    sole: Vec<Option<String>>,
+    /// By number of the pattern.
+    rows: Vec<Row>,
+}
+
+/// The resources of one pattern.
+#[derive(Debug, Clone, Default)]
+struct Row {
+    /// Identifiers in the places of the pattern; `None` where they differ.
+    identifiers: Vec<Option<String>>,
+    shown: String,
 }
 
 impl Resources {
     /// As `Names::new`.
     pub(crate) fn new(bound: usize) -> Self {
+        let patterns = Names::new(bound);
+        let other = Row {
+            shown: patterns.text(0).into(),
+            ..Row::default()
+        };
         Self {
-            patterns: Names::new(bound),
-            sole: vec![None],
+            patterns,
+            rows: vec![other],
         }
     }
 
-    /// The resource itself, or the pattern of several.
+    /// The resource itself, or what several have in common.
     pub(crate) fn text(&self, name: Name) -> &str {
-        match self.sole.get(name as usize) {
-            Some(Some(resource)) => resource,
-            _ => self.patterns.text(name),
-        }
+        &self.rows[name as usize].shown
     }
 }
 
 impl Numbered for Resources {
     fn number(&mut self, text: &str) -> Name {
-        let name = self.patterns.number(&pattern(text));
+        let (pattern, identifiers) = parts(text);
+        let name = self.patterns.number(&pattern);
+        if name == 0 {
+            return name;
+        }
         let index = name as usize;
-        if index == self.sole.len() {
-            self.sole.push(Some(text.into()));
-        } else if self.sole[index].as_deref().is_some_and(|one| one != text) {
-            self.sole[index] = None;
+        if index == self.rows.len() {
+            let identifiers = identifiers.iter().map(|one| Some((*one).to_owned()));
+            self.rows.push(Row {
+                identifiers: identifiers.collect(),
+                shown: text.into(),
+            });
+            return name;
+        }
+        let row = &mut self.rows[index];
+        let mut differs = false;
+        for (known, one) in row.identifiers.iter_mut().zip(identifiers) {
+            differs |= known.take_if(|known| known != one).is_some();
+        }
+        if differs {
+            row.shown = fill(&pattern, &row.identifiers);
         }
         name
     }
 }
 
+/// Stands for an identifier; no path has it.
+const PLACE: char = '\0';
 /// Words of this length made of hexadecimal digits are identifiers.
-const IDENTIFIER_LENGTH: usize = 8;
+const HEX_LENGTH: usize = 8;
 
-/// `fs.open /data/product-11.json` → `fs.open /data/product-:n.json`. Only files: the digits of
+/// `fs.open /data/product-11.json` without its identifiers, and these. Only files: the digits of
 /// `127.0.0.1:5432` tell one database from another.
-fn pattern(resource: &str) -> String {
-    let Some((operation, path)) = resource.split_once(' ') else {
-        return resource.into();
-    };
-    if !operation.starts_with("fs.") {
-        return resource.into();
+fn parts(resource: &str) -> (String, Vec<&str>) {
+    let path = resource.find(' ').map_or("", |at| &resource[at..]);
+    if !resource.starts_with("fs.") || path.is_empty() || resource.contains(PLACE) {
+        return (resource.into(), Vec::new());
     }
-    let mut pattern = format!("{operation} ");
-    let mut rest = path;
-    while !rest.is_empty() {
-        let is_word = |c: char| c.is_ascii_alphanumeric();
-        let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
-        let (word, after) = rest.split_at(length);
-        put_word(&mut pattern, word);
-        let separators = after.find(is_word).unwrap_or(after.len());
-        let (between, next) = after.split_at(separators);
-        pattern.push_str(between);
-        rest = next;
+    let mut pattern = resource[..resource.len() - path.len()].to_owned();
+    let mut identifiers = Vec::new();
+    for (is_word, word) in runs(path, |c| c.is_ascii_alphanumeric()) {
+        if is_word && is_hex_identifier(word) {
+            pattern.push(PLACE);
+            identifiers.push(word);
+            continue;
+        }
+        for (is_number, piece) in runs(word, |c| c.is_ascii_digit()) {
+            if is_number {
+                pattern.push(PLACE);
+                identifiers.push(piece);
+            } else {
+                pattern.push_str(piece);
+            }
+        }
     }
-    pattern
+    (pattern, identifiers)
 }
 
-fn put_word(pattern: &mut String, word: &str) {
-    let has_digit = word.bytes().any(|b| b.is_ascii_digit());
-    let is_hex = word.bytes().all(|b| b.is_ascii_hexdigit());
-    if has_digit && is_hex && word.len() >= IDENTIFIER_LENGTH {
-        pattern.push_str(":n");
-        return;
+fn is_hex_identifier(word: &str) -> bool {
+    word.len() >= HEX_LENGTH
+        && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && word.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// The text in pieces of characters that are all of the class, or all not.
+fn runs(text: &str, class: impl Fn(char) -> bool) -> Vec<(bool, &str)> {
+    let mut runs = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let inside = class(first);
+        let length = rest.find(|c| class(c) != inside).unwrap_or(rest.len());
+        let (run, after) = rest.split_at(length);
+        runs.push((inside, run));
+        rest = after;
     }
-    let mut in_digits = false;
-    for character in word.chars() {
-        let is_digit = character.is_ascii_digit();
-        match (is_digit, in_digits) {
-            (true, false) => pattern.push_str(":n"),
-            (true, true) => {}
-            (false, _) => pattern.push(character),
+    runs
+}
+
+fn fill(pattern: &str, identifiers: &[Option<String>]) -> String {
+    let mut identifiers = identifiers.iter();
+    let mut text = String::with_capacity(pattern.len() + identifiers.len());
+    for character in pattern.chars() {
+        match character {
+            PLACE => text.push_str(
+                identifiers
+                    .next()
+                    .and_then(Option::as_deref)
+                    .unwrap_or(":n"),
+            ),
+            _ => text.push(character),
         }
-        in_digits = is_digit;
     }
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn shown(texts: &[&str]) -> Vec<String> {
+        let mut resources = Resources::new(10);
+        let names: Vec<_> = texts.iter().map(|text| resources.number(text)).collect();
+        let texts = names.iter().map(|name| resources.text(*name).to_owned());
+        texts.collect()
+    }
+
     #[test]
-    fn identifiers_in_paths_become_n() {
-        for (resource, expected) in [
+    fn what_differs_in_the_paths_of_files_becomes_n() {
+        for (first, second, expected) in [
             (
-                "fs.open /tmp/x/product-11.json",
-                "fs.open /tmp/x/product-:n.json",
+                "fs.open /p-11.json",
+                "fs.open /p-12.json",
+                "fs.open /p-:n.json",
             ),
-            ("fs.read /up/5f3a9c01-77ab/a", "fs.read /up/:n-:nab/a"),
-            ("fs.stat größe/img0001.png", "fs.stat größe/img:n.png"),
-            ("fs.open", "fs.open"),
-            ("tcp 127.0.0.1:5432", "tcp 127.0.0.1:5432"),
-            ("dns.lookup db1.example", "dns.lookup db1.example"),
+            (
+                "fs.stat app2/größe/1.png",
+                "fs.stat app2/größe/22.png",
+                "fs.stat app2/größe/:n.png",
+            ),
+            (
+                "fs.read /up/5f3a9c01/a",
+                "fs.read /up/77ab01234/a",
+                "fs.read /up/:n/a",
+            ),
+            ("fs.read /1/2/3", "fs.read /1/4/3", "fs.read /1/:n/3"),
         ] {
-            assert_eq!(pattern(resource), expected);
+            assert_eq!(shown(&[first, second, first]), [expected; 3]);
         }
     }
 
     #[test]
-    fn one_file_keeps_its_path_and_several_share_a_row() {
-        let mut resources = Resources::new(10);
-        let lone = resources.number("fs.open /opt/2.3.1/a.html");
-        assert_eq!(lone, resources.number("fs.open /opt/2.3.1/a.html"));
-        let first = resources.number("fs.open /p-1.json");
-        assert_eq!(resources.text(first), "fs.open /p-1.json");
-        assert_eq!(first, resources.number("fs.open /p-2.json"));
-        assert_eq!(resources.text(first), "fs.open /p-:n.json");
-        assert_eq!(resources.text(lone), "fs.open /opt/2.3.1/a.html");
+    fn other_resources_and_single_files_keep_their_names() {
+        let texts = [
+            "tcp 127.0.0.1:5432",
+            "tcp 127.0.0.1:5433",
+            "dns.lookup db1.example",
+            "dns.lookup db2.example",
+            "fs.open",
+            "fs.open /opt/2.3.1/a.html",
+            "fs.read /opt/2.3.1/a.html",
+        ];
+        assert_eq!(shown(&texts), texts);
     }
 
     #[test]
@@ -129,7 +193,6 @@ mod tests {
         let mut resources = Resources::new(1);
         resources.number("fs.open a");
         let other = resources.number("fs.open b");
-        assert_eq!(resources.text(other), "(other)");
         assert_eq!(other, resources.number("fs.open c"));
         assert_eq!(resources.text(other), "(other)");
     }

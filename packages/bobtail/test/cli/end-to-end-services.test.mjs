@@ -1,5 +1,6 @@
 /** Services recorded on every Node: what was answered is in the report, however they end. */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { get, load } from './load.mjs';
 import { nodes } from './nodes.mjs';
@@ -91,6 +92,29 @@ for (const { path, version } of nodes) {
     assert.equal(requests.complete, 10_005);
     assert.equal(requests.inferred, 0);
     assert.deepEqual(losses, {});
+  });
+}
+
+for (const { path, version } of nodes) {
+  test(`${version}: many files are one row of the report, each has its name in explain`, async (t) => {
+    const service = await startRecording(t, [path, fixture('files.mjs')]);
+    await load(service.port, { count: 100, path: (n) => `/${n}` });
+    await service.end();
+    const { io } = await reportOf(service.folder);
+    const files = new Set(io.map(({ resource }) => /^fs\.\w+ (.*)/.exec(resource)?.[1]));
+    files.delete(undefined);
+    const data = join(service.cwd, 'data');
+    const expected = [join(data, 'product-:n.json'), join(data, 'page-2.1.html')];
+    assert.deepEqual([...files].sort(), expected.sort());
+    const one = await runBobtail(['explain', service.folder, '--json']);
+    const named = JSON.parse(one.stdout).segments.map(({ resource }) => resource);
+    assert.ok(
+      named.some((resource) => /^fs\.\w+ .*\/product-\d+\.json$/.test(resource)),
+      JSON.stringify(named),
+    );
+    const { stdout } = await runBobtail(['report', 'recording.bobtail'], { cwd: service.cwd });
+    assert.match(stdout, / fs\.\w+ data\/product-:n\.json /);
+    assert.ok(!stdout.includes(service.cwd), stdout);
   });
 }
 
