@@ -96,7 +96,7 @@ for (const { path, version } of nodes) {
 }
 
 for (const { path, version } of nodes) {
-  test(`${version}: many files are one row of the report, each has its name in explain`, async (t) => {
+  test(`${version}: many files are one row, each has its name in explain`, async (t) => {
     const service = await startRecording(t, [path, fixture('files.mjs')]);
     await load(service.port, { count: 100, path: (n) => `/${n}` });
     await service.end();
