@@ -23,8 +23,18 @@ export async function startRecording(
     cwd,
     ...more,
   });
-  test.after(() => child.kill('SIGTERM'));
+  let servicePid = 0;
+  // A failed test leaves both running, and their pipes would keep the test runner waiting.
+  test.after(() => {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGKILL');
+      if (servicePid !== 0) process.kill(servicePid, 'SIGKILL');
+    }
+    child.stdout.destroy();
+    child.stderr.destroy();
+  });
   const [, port, pid] = /listening (\d+)(?: pid (\d+))?\n/.exec(await until(/listening .*\n/));
+  servicePid = Number(pid ?? 0);
   const folder = join(cwd, 'recording.bobtail');
   const end = (signal = 'SIGTERM') => {
     child.kill(signal);
