@@ -12,7 +12,7 @@ use crate::events::{Event, LoopEvent};
 use crate::history::History;
 use crate::path::{EventKind, Hop, PathEvent, RequestPath};
 use crate::requests::Request;
-use crate::writers::{is_server, last_write_of, register_ns, sole_writer};
+use crate::writers::{foreign_writer, is_server, last_write_of, register_ns, sole_writer};
 
 /// A registration that a later event of the path waited since.
 #[derive(Debug, Clone, Copy)]
@@ -202,45 +202,53 @@ impl Walk {
                 return self.since_floor_or_latest(history, request, within);
             }
             let (event, floor) = self.settle(candidate);
-            return wait(
-                event,
-                register_ns(history, event, within),
-                false,
-                false,
-                floor,
-            );
+            let register_ns = register_ns(history, event, within);
+            return wait(event, register_ns, false, false, floor);
         }
         if is_server(history, within) {
             let mut back = self.since_floor_or_latest(history, request, within);
             back.shared = true;
             return back;
         }
-        match self.floors.last() {
-            Some(floor) => {
-                let waiting = history.request_of(floor.event);
-                let written = last_write_of(history, within, waiting, floor.event);
-                let shared = waiting != request.id
-                    || last_write_of(history, within, request.id, request.source_loop).is_none();
-                let (event, floor) = self.settle(written.unwrap_or(0));
-                wait(
-                    event,
-                    register_ns(history, event, within),
-                    shared,
-                    false,
-                    floor,
-                )
-            }
-            None => match sole_writer(history, within, request.id) {
-                Some(event) if event >= request.source_loop => wait(
-                    event,
-                    register_ns(history, event, within),
-                    false,
-                    false,
-                    None,
-                ),
-                _ => self.since_floor_or_latest(history, request, within),
-            },
+        if let Some(&floor) = self.floors.last() {
+            return self.before_awaited_read(history, request, within, floor.event);
         }
+        match sole_writer(history, within, request.id) {
+            Some(event) if event >= request.source_loop => {
+                let register_ns = register_ns(history, event, within);
+                wait(event, register_ns, false, false, None)
+            }
+            _ => self.since_floor_or_latest(history, request, within),
+        }
+    }
+
+    /// R3 with a floor: who waited since it asked on this socket, or someone else did and the
+    /// answer ended the wait (a batch, a lock, a background loop). Then the other's question is
+    /// followed and the floor stays, until what the other did reaches back to it.
+    fn before_awaited_read(
+        &mut self,
+        history: &History,
+        request: &Request,
+        within: &LoopEvent,
+        floor: EventId,
+    ) -> Back {
+        let waiting = history.request_of(floor);
+        let own = last_write_of(history, within, waiting, floor);
+        let foreign = match own {
+            Some(_) => None,
+            None => foreign_writer(history, within, waiting, floor, request.source_loop),
+        };
+        let (candidate, shared, inferred) = match (own, foreign) {
+            (None, Some(asked)) => (asked.event, asked.request != request.id, !asked.sure),
+            (own, _) => {
+                let never =
+                    || last_write_of(history, within, request.id, request.source_loop).is_none();
+                (own.unwrap_or(0), waiting != request.id || never(), false)
+            }
+        };
+        let (event, floor) = self.settle(candidate);
+        let register_ns = register_ns(history, event, within);
+        wait(event, register_ns, shared, inferred, floor)
     }
 
     /// R4, R5: what was waited for since the floor; without one, the latest own event is assumed.
@@ -255,13 +263,8 @@ impl Walk {
             return wait(floor.event, register_ns, false, false, Some(floor));
         }
         let event = self.latest_own(history, request, within.event);
-        wait(
-            event,
-            register_ns(history, event, within),
-            false,
-            true,
-            None,
-        )
+        let register_ns = register_ns(history, event, within);
+        wait(event, register_ns, false, true, None)
     }
 
     /// The latest event of the request before `event`; its source where there is none. Only asked

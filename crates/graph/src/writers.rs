@@ -52,6 +52,56 @@ pub(crate) fn sole_writer(
     alone.then_some(last.event)
 }
 
+/// A question that somebody asked on a socket on which the one who waits did not.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    pub event: EventId,
+    /// 0: nobody's, work in the background.
+    pub request: RequestId,
+    /// No other question was open there, so the answer is to this one.
+    pub sure: bool,
+}
+
+/// The last write since `floor`, by anyone, when `waiting` has not written since then. `None` as
+/// well when a question that `waiting` asked earlier was still open at `floor`: it waits for that
+/// one. An earlier one that was answered in part may have more of its answer to come.
+pub(crate) fn foreign_writer(
+    history: &History,
+    within: &LoopEvent,
+    waiting: RequestId,
+    floor: EventId,
+    source: EventId,
+) -> Option<Asked> {
+    let last = *history.handles.back_from(within.last_write).next()?;
+    if last.event < floor {
+        return None;
+    }
+    let earlier = last_write_of(history, within, waiting, source);
+    if let Some(asked) = earlier
+        && !was_answered(history, within, asked, floor)
+    {
+        return None;
+    }
+    let sure = earlier.is_none() && sole_writer(history, within, last.request).is_some();
+    Some(Asked {
+        event: last.event,
+        request: last.request,
+        sure,
+    })
+}
+
+/// How far back the events on one handle are searched.
+const EVENTS_SEARCHED: usize = 4096;
+
+/// Whether there was an event on the handle after `asked`, up to `floor`.
+fn was_answered(history: &History, within: &LoopEvent, asked: EventId, floor: EventId) -> bool {
+    let before = |id: &EventId| Some(history.loop_event(*id)?.previous_on_handle);
+    std::iter::successors(Some(within.previous_on_handle), before)
+        .take(EVENTS_SEARCHED)
+        .find(|&event| event <= floor)
+        .is_some_and(|event| event > asked)
+}
+
 pub(crate) fn is_server(history: &History, within: &LoopEvent) -> bool {
     let kind = history
         .handles

@@ -54,4 +54,4 @@ mod simulate;
 
 pub use draw::{Drawn, ORIGIN_NS, draw};
 pub use random::Random;
-pub use simulate::{Shape, Simulation};
+pub use simulate::{Shape, Simulation, Waits};

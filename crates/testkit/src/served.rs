@@ -2,7 +2,7 @@
 
 use bobtail_trace::record::{HandleId, LoopKind, MicroKind, Ns, OpId, Record, RequestId, StringId};
 
-use crate::simulate::{FIRST_SOCKET, Group, Happening, Job, Simulation, Waiter};
+use crate::simulate::{FIRST_SOCKET, Group, Happening, Job, Simulation, Waiter, Waits};
 
 const ROUTES: [&str; 4] = ["GET /a", "GET /b", "POST /c", "GET /d/:id"];
 
@@ -26,6 +26,7 @@ impl Simulation {
                 connection,
                 steps_left: steps,
                 steps,
+                joined: false,
             },
         );
         self.step(request);
@@ -82,6 +83,9 @@ impl Simulation {
     fn join(&mut self, group: u32, waiter: Waiter) {
         if let Some(shared) = self.groups.get_mut(&group) {
             shared.waiters.push(waiter);
+        }
+        if let Some(job) = self.jobs.get_mut(&waiter.0) {
+            job.joined = true;
         }
     }
 
@@ -164,7 +168,11 @@ impl Simulation {
             at_ns: self.now,
             bytes: 1000,
         });
-        self.waits.insert(request, job.steps);
+        let waits = Waits {
+            count: job.steps,
+            alone: !job.joined,
+        };
+        self.waits.insert(request, waits);
         if self.waits.len() > 100_000 {
             self.waits.pop_first();
         }

@@ -57,6 +57,18 @@ pub(crate) struct Job {
     pub(crate) connection: HandleId,
     pub(crate) steps_left: u32,
     pub(crate) steps: u32,
+    /// It has waited for what another request had started.
+    pub(crate) joined: bool,
+}
+
+/// What a finished request waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waits {
+    /// How often it waited, one wait after the other.
+    pub count: u32,
+    /// Only for what it had started itself: its path has exactly these waits. Otherwise those of
+    /// other requests may come on top, and only they themselves know who waited for whom.
+    pub alone: bool,
 }
 
 /// A request that waits, since the event in which it began to.
@@ -89,8 +101,8 @@ pub struct Simulation {
     pub(crate) agenda_count: u32,
     pub(crate) jobs: BTreeMap<RequestId, Job>,
     pub(crate) groups: BTreeMap<u32, Group>,
-    /// Operations awaited one after the other by finished requests, for tests to compare with.
-    pub(crate) waits: BTreeMap<RequestId, u32>,
+    /// Of finished requests, for tests to compare with.
+    pub(crate) waits: BTreeMap<RequestId, Waits>,
     pub(crate) now: Ns,
     pub(crate) event: EventId,
     pub(crate) current: EventId,
@@ -131,8 +143,8 @@ impl Simulation {
         &self.strings.texts
     }
 
-    /// How many waits a finished request had one after the other.
-    pub fn waits(&self, request: RequestId) -> Option<u32> {
+    /// What a finished request waited for.
+    pub fn waits(&self, request: RequestId) -> Option<Waits> {
         self.waits.get(&request).copied()
     }
 

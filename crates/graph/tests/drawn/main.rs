@@ -3,6 +3,7 @@
 mod http;
 mod joins;
 mod losses;
+mod others;
 mod queues;
 mod sockets;
 mod steps;
