@@ -200,6 +200,10 @@ pub struct RequestPath {
     pub source_event: EventId,
     pub sink_ns: Ns,
     pub sink_event: EventId,
+    /// A write to its connection followed in the loop event of the sink: `sink_ns` is that write.
+    /// Otherwise it is the call that ended the response, whose end waited behind something (an
+    /// earlier response, a client that reads slowly) and went out later than `sink_ns`.
+    pub handed_over: bool,
     pub latency_ns: u64,
     /// False when the graph was told not to walk this request; what follows is empty then.
     pub walked: bool,
@@ -230,6 +234,7 @@ impl RequestPath {
             source_event: 0,
             sink_ns: 0,
             sink_event: 0,
+            handed_over: false,
             latency_ns: 0,
             walked: false,
             truncated: false,

@@ -34,6 +34,7 @@ pub(crate) fn start(path: &mut RequestPath, history: &History, request: &Request
         .and_then(source_quality);
     path.sink_ns = request.sink_ns.max(request.ready_ns);
     path.sink_event = request.sink_event;
+    path.handed_over = request.written;
     path.latency_ns = path.sink_ns - path.source_ready_ns;
     path.truncated = request.losses != history.losses;
     path.inferred_hops = 0;

@@ -3,7 +3,7 @@
 use bobtail_graph::{Graph, Options, RequestPath, Window};
 use bobtail_testkit::draw;
 
-use super::support::check;
+use super::support::{check, paths};
 
 #[test]
 fn a_body_in_pieces_is_waiting_for_the_client() {
@@ -92,6 +92,14 @@ fn the_first_of_two_pipelined_requests() {
          queue 1ms pool#2 < other 1ms
          exec 1ms pool#2",
     );
+}
+
+#[test]
+fn a_response_behind_an_earlier_one_is_not_handed_over_when_it_ends() {
+    let paths = paths(&draw(PIPELINED), Options::default());
+    let mut handed_over: Vec<_> = paths.iter().map(|p| (p.id, p.handed_over)).collect();
+    handed_over.sort_unstable();
+    assert_eq!(handed_over, [(1, true), (2, false)]);
 }
 
 #[test]
