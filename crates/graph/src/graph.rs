@@ -105,6 +105,12 @@ impl Graph {
         self.recorder.history.requests.without_sink()
     }
 
+    /// Rows for which memory is held, by container: what [`Options::max_events`] bounds, and the
+    /// tables of fixed bounds beside it.
+    pub fn capacities(&self) -> [(&'static str, usize); 8] {
+        self.recorder.history.capacities()
+    }
+
     fn finish_sunk<F>(&mut self, finished: &mut F)
     where
         F: FnMut(&RequestPath, Window<'_>),

@@ -46,6 +46,20 @@ impl History {
         }
     }
 
+    /// Rows for which there is room, by container.
+    pub(crate) fn capacities(&self) -> [(&'static str, usize); 8] {
+        [
+            ("events", self.events.capacity()),
+            ("loop events", self.loop_events.capacity()),
+            ("runs", self.runs.ring.capacity()),
+            ("collections", self.collections.ring.capacity()),
+            ("writes", self.handles.writes.capacity()),
+            ("handles", self.handles.table.capacity()),
+            ("operations", self.operations.capacity()),
+            ("requests", self.requests.capacity()),
+        ]
+    }
+
     pub(crate) fn event(&self, id: EventId) -> Option<&Event> {
         self.events.get(id)
     }

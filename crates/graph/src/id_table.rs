@@ -28,6 +28,11 @@ impl<T: Copy + Default + Alive> IdTable<T> {
         }
     }
 
+    /// Entries for which there is room, and those that had to move.
+    pub(crate) fn capacity(&self) -> usize {
+        self.young.len() + self.old.len()
+    }
+
     fn slot(&self, id: u32) -> usize {
         id as usize & (self.young.len() - 1)
     }

@@ -143,6 +143,11 @@ impl Requests {
         }
     }
 
+    /// Entries for which there is room, those in order of source included.
+    pub(crate) fn capacity(&self) -> usize {
+        self.table.capacity() + self.order.capacity()
+    }
+
     /// Requests of which no sink was seen, so far.
     pub(crate) fn without_sink(&self) -> u64 {
         self.opened - self.finished

@@ -88,6 +88,11 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
+    /// Entries for which there is room.
+    pub(crate) fn capacity(&self) -> usize {
+        self.slots.len()
+    }
+
     /// The number the next entry will get.
     pub(crate) fn next(&self) -> u32 {
         self.next
