@@ -42,7 +42,10 @@ pub struct ExplainSegment {
     pub resource: Option<String>,
     pub shared: bool,
     pub work: Work,
+    /// All its times were observed, and so was the hop that it belongs to.
     pub exact: bool,
+    /// The hop was deduced, not observed.
+    pub inferred: bool,
     pub part: Option<String>,
     pub culprits: Vec<ExplainCulprit>,
 }
@@ -142,7 +145,8 @@ fn segments(path: &RequestPath, strings: &(impl Strings + ?Sized)) -> Vec<Explai
             SegmentKind::Queue | SegmentKind::Exec => Work::of(s.duration_ns, s.gc_ns),
             SegmentKind::Io | SegmentKind::Unattributed => Work::default(),
         },
-        exact: s.exact,
+        exact: s.exact && !s.inferred,
+        inferred: s.inferred,
         part: s.part.map(|p| p.word().into()),
         culprits: path
             .culprits_of(s)

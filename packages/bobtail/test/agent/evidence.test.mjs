@@ -48,6 +48,9 @@ for (const node of nodes) {
       for (const answer of answers) {
         const told = isRight(answer) || answer.inferredHops > 0 || answer.truncated;
         assert.ok(told, JSON.stringify(answer.segments));
+        const deduced = answer.segments.filter(({ inferred }) => inferred);
+        assert.equal(deduced.length > 0, answer.inferredHops > 0);
+        assert.ok(deduced.every(({ exact }) => !exact));
       }
       // Or the decoys decoy nobody.
       assert.ok(answers.some(({ inferredHops }) => inferredHops > 0));

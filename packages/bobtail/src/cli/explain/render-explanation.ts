@@ -102,7 +102,7 @@ function paintKind(kind: Segment['kind'], colors: Colors): string {
 }
 
 function whatOf(segment: Segment): string {
-  const parts: string[] = [];
+  const parts: string[] = segment.inferred ? ['inferred'] : [];
   if (segment.resource !== null) {
     parts.push(plainNear(segment.resource));
   }

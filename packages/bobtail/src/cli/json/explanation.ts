@@ -27,6 +27,7 @@ export interface Segment {
   readonly work: Work;
   /** Both ends were observed. */
   readonly exact: boolean;
+  readonly inferred: boolean;
   readonly part: null | 'pool-wait' | 'pool-run';
   readonly culprits: readonly SegmentCulprit[];
 }
