@@ -12,7 +12,7 @@ function freed({ socket }, { all }) {
   return Math.max(...all.map(({ marks }) => marks.sentBack).filter((atNs) => atNs < socket));
 }
 
-// Between the answer and the mark `socket` lie other callbacks' turns, so it bounds from above only.
+// Other callbacks run between the answer and the mark `socket`, which so bounds from above only.
 const queued = { io: /./, shared: true, from: 'ask', ready: [freed, 'socket'] };
 
 export default {
