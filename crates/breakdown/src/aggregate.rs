@@ -3,7 +3,7 @@
 //! Only sums are kept, so memory depends on the number of routes and resources, which is bounded,
 //! and not on the number of requests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bobtail_graph::{
     CulpritKind, Graph, Options, PoolPart, RequestPath, Resource, Segment, SegmentKind, Walks,
@@ -12,6 +12,7 @@ use bobtail_graph::{
 use bobtail_trace::record::{Record, StringId};
 
 use crate::blame::{Blame, Who};
+use crate::idle::Idle;
 use crate::names::{Name, Names, Numbered, Translation};
 use crate::population::Population;
 use crate::report::Class;
@@ -35,6 +36,8 @@ pub(crate) struct Sums {
     pub exec_ns: u64,
     pub unattributed_ns: u64,
     pub gc_ns: u64,
+    /// Of queue: nothing ran on the loop.
+    pub loop_ns: u64,
     pub paper_ns: u64,
     /// Of queue: behind callbacks none of which took a tenth of it.
     pub crowd_ns: u64,
@@ -51,12 +54,13 @@ impl Sums {
         self.exec_ns += other.exec_ns;
         self.unattributed_ns += other.unattributed_ns;
         self.gc_ns += other.gc_ns;
+        self.loop_ns += other.loop_ns;
         self.paper_ns += other.paper_ns;
         self.crowd_ns += other.crowd_ns;
         self.own_queue_ns += other.own_queue_ns;
     }
 
-    fn of(path: &RequestPath) -> Self {
+    fn of(path: &RequestPath, idle: &Idle) -> Self {
         let mut sums = Self {
             count: 1,
             latency_ns: path.latency_ns,
@@ -71,6 +75,10 @@ impl Sums {
                 SegmentKind::Exec => &mut sums.exec_ns,
                 SegmentKind::Unattributed => &mut sums.unattributed_ns,
             } += segment.duration_ns;
+            if segment.kind == SegmentKind::Queue {
+                let end_ns = segment.start_ns + segment.duration_ns;
+                sums.loop_ns += idle.within_ns(segment.start_ns, end_ns);
+            }
         }
         sums
     }
@@ -107,6 +115,8 @@ pub struct Aggregate {
     pub(crate) blame: Blame,
     pub(crate) inferred: u64,
     pub(crate) truncated: u64,
+    /// Ports at which one of the traces' loops listens.
+    pub(crate) ports: BTreeSet<u16>,
     requests: u64,
     traces: u32,
 }
@@ -124,6 +134,7 @@ impl Aggregate {
             blame: Blame::default(),
             inferred: 0,
             truncated: 0,
+            ports: BTreeSet::new(),
             requests: 0,
             traces: 0,
         }
@@ -138,28 +149,35 @@ pub fn aggregate<E>(
     survey: &Survey,
     population: &Population,
 ) -> Result<(), E> {
-    let culprits_from_ns = population.tail.threshold_ns;
     let options = Options {
         walks: Walks::All,
-        culprits_from_ns,
+        culprits_from_ns: population.tail.threshold_ns,
         ..Options::default()
     };
     let mut graph = Graph::new(options);
     aggregate.traces += 1;
+    let places = survey.listening.iter().filter_map(|id| strings.get(*id));
+    aggregate
+        .ports
+        .extend(places.filter_map(|place| place.parse::<u16>().ok()));
     let mut adding = Adding {
         aggregate,
         strings,
         survey,
-        threshold_ns: culprits_from_ns,
+        idle: Idle::default(),
+        threshold_ns: population.tail.threshold_ns,
         routes: Translation::default(),
         resources: Translation::default(),
         places: Translation::default(),
     };
-    let mut finished = |path: &RequestPath, _: Window<'_>| adding.add(path);
     for record in records {
-        graph.push(record?, &mut finished);
+        let record = record?;
+        adding.idle.see(&record);
+        graph.push(record, &mut |path: &RequestPath, _: Window<'_>| {
+            adding.add(path)
+        });
     }
-    graph.finish(&mut finished);
+    graph.finish(&mut |path: &RequestPath, _: Window<'_>| adding.add(path));
     Ok(())
 }
 
@@ -167,6 +185,7 @@ struct Adding<'a, S: ?Sized> {
     aggregate: &'a mut Aggregate,
     strings: &'a S,
     survey: &'a Survey,
+    idle: Idle,
     threshold_ns: u64,
     routes: Translation,
     resources: Translation,
@@ -192,7 +211,7 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
         } else {
             Class::Nontail
         };
-        let mut sums = Sums::of(path);
+        let mut sums = Sums::of(path, &self.idle);
         if class == Class::Tail {
             self.blame(path, &mut sums);
         }

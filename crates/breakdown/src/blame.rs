@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bobtail_graph::CulpritKind as GraphCulpritKind;
+use bobtail_graph::{Culprit as GraphCulprit, CulpritKind as GraphCulpritKind};
 use bobtail_trace::record::EventId;
 
 use crate::names::{Name, Names};
@@ -49,6 +49,16 @@ impl Who {
     }
 }
 
+/// How long the loop itself was in the way: in the kernel, between events, or, where history is
+/// lost, with nobody knows what.
+pub(crate) fn loop_ns(culprits: &[GraphCulprit]) -> u64 {
+    let of_loop = culprits.iter().filter(|c| match c.kind {
+        GraphCulpritKind::Poll | GraphCulpritKind::Between | GraphCulpritKind::Lost => true,
+        GraphCulpritKind::Event(_) | GraphCulpritKind::Gc(_) => false,
+    });
+    of_loop.map(|c| c.duration_ns).sum()
+}
+
 #[derive(Debug, Clone, Default)]
 struct Row {
     inflicted_ns: u64,
@@ -67,7 +77,7 @@ pub(crate) struct Blame {
 
 impl Blame {
     /// Charges a stretch to a row. `victim` numbers the requests of all traces; an event is named
-    /// by its trace and its number there.
+    /// by its trace and its number there. The loop itself has no events: its stretches are counted.
     pub(crate) fn add(&mut self, who: Who, victim: u64, event: (u32, EventId), ns: u64) {
         let full = self.rows.len() >= ROWS && !self.rows.contains_key(&who);
         let who = if full {
@@ -85,6 +95,10 @@ impl Blame {
         if row.last_victim != victim {
             row.last_victim = victim;
             row.victims += 1;
+        }
+        if who.kind == CulpritKind::Loop {
+            row.occurrences += 1;
+            return;
         }
         let forgotten = row.events.len() >= EVENTS_REMEMBERED
             && row.events.first().is_some_and(|first| event < *first);

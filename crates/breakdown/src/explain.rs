@@ -8,6 +8,7 @@ use bobtail_graph::{
 use bobtail_trace::record::{Ns, Record, RequestId, StringId};
 use serde::{Deserialize, Serialize};
 
+use crate::blame::loop_ns;
 use crate::report::Work;
 use crate::strings::Strings;
 use crate::trace_info::TraceInfo;
@@ -142,7 +143,9 @@ fn segments(path: &RequestPath, strings: &(impl Strings + ?Sized)) -> Vec<Explai
         resource: resource(strings, s.resource),
         shared: s.shared,
         work: match s.kind {
-            SegmentKind::Queue | SegmentKind::Exec => Work::of(s.duration_ns, s.gc_ns),
+            SegmentKind::Queue | SegmentKind::Exec => {
+                Work::of(s.duration_ns, s.gc_ns, loop_ns(path.culprits_of(s)))
+            }
             SegmentKind::Io | SegmentKind::Unattributed => Work::default(),
         },
         exact: s.exact && !s.inferred,
@@ -160,7 +163,10 @@ fn segments(path: &RequestPath, strings: &(impl Strings + ?Sized)) -> Vec<Explai
 fn culprit(c: &bobtail_graph::Culprit, strings: &(impl Strings + ?Sized)) -> ExplainCulprit {
     let word = match c.kind {
         CulpritKind::Gc(_) => format!("gc {}", c.kind.word()),
-        _ => c.kind.word().into(),
+        CulpritKind::Poll | CulpritKind::Between | CulpritKind::Lost => {
+            format!("loop {}", c.kind.word())
+        }
+        CulpritKind::Event(_) => c.kind.word().into(),
     };
     ExplainCulprit {
         event: c.event,

@@ -2,6 +2,8 @@
 //!
 //! A percentile with fewer than ten requests beyond it is noise, so it is not told at all; each
 //! told one has an interval from order statistics, which assume nothing about the distribution.
+//! They assume independent requests, though: slow requests come in groups (one collection or one
+//! blocking callback delays all that are waiting), so the intervals are too narrow for such tails.
 
 use hdrhistogram::Histogram;
 
@@ -79,7 +81,8 @@ impl Latencies {
             .find(|p| self.supports(*p))
     }
 
-    /// 95 % confidence interval of a percentile.
+    /// 95 % confidence interval of a percentile; assumes independent requests, too narrow for
+    /// correlated tails.
     pub fn confidence_ns(&self, percentile: f64) -> [u64; 2] {
         let [low, high] = ranks_of_interval(self.count(), percentile / 100.0);
         [self.at_rank(low), self.at_rank(high)]

@@ -22,6 +22,7 @@ mod blame;
 mod explain;
 mod figures;
 mod findings;
+mod idle;
 mod latencies;
 mod names;
 mod population;

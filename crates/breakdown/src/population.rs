@@ -60,7 +60,8 @@ fn tail(latencies: &Latencies, asked: f64) -> Tail {
             figures::count(count)
         )),
         None => Some(format!(
-            "{count} requests support no percentile: the slower half is called the tail"
+            "too few requests for a percentile ({}): the slower half is called the tail",
+            figures::count(count)
         )),
     };
     let threshold_ns = latencies.percentile_ns(percentile);

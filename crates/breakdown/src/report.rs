@@ -56,7 +56,8 @@ pub struct Outcome {
     pub signal: Option<String>,
 }
 
-/// All requests, and what is known about them as a whole.
+/// All requests, and what is known about them as a whole. The confidence intervals assume
+/// independent requests, so they are too narrow for correlated tails.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Requests {
@@ -115,14 +116,18 @@ pub struct Work {
     pub gc_ns: Option<u64>,
     pub jit_ns: Option<u64>,
     pub ic_ns: Option<u64>,
+    /// The loop was in the kernel or between events.
+    pub loop_ns: Option<u64>,
 }
 
 impl Work {
-    /// Work of a stretch on the loop thread of which `gc_ns` was collection.
-    pub fn of(total_ns: u64, gc_ns: u64) -> Self {
+    /// Work of a stretch on the loop thread of which `gc_ns` was collection and for `loop_ns`
+    /// nothing ran.
+    pub fn of(total_ns: u64, gc_ns: u64, loop_ns: u64) -> Self {
         Self {
-            native_ns: Some(total_ns - gc_ns),
+            native_ns: Some(total_ns.saturating_sub(gc_ns + loop_ns)),
             gc_ns: Some(gc_ns),
+            loop_ns: Some(loop_ns),
             ..Self::default()
         }
     }
@@ -134,6 +139,8 @@ impl Work {
 pub struct Io {
     pub class: Class,
     pub resource: String,
+    /// A port of this machine at which the recorded service itself listens.
+    pub own_service: bool,
     pub kind: String,
     /// Requests that waited for it.
     pub requests: u64,
@@ -165,6 +172,7 @@ pub struct Culprit {
     pub inflicted_ns: u64,
     /// Requests of the tail it delayed.
     pub victims: u64,
+    /// Of the loop itself, which has no events: stretches, told for each victim.
     pub occurrences: u64,
     /// The longest single stretch.
     pub longest_ns: u64,

@@ -1,6 +1,7 @@
 //! From sums to the report: means, ranks, findings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use crate::aggregate::{Aggregate, IoKey, IoSums, Sums};
 use crate::findings::{self, Evidence};
@@ -13,7 +14,13 @@ use crate::survey::Survey;
 /// Rows of a list that are reported; the rest is too small to act on.
 const ROWS_REPORTED: usize = 100;
 
-const NOT_MEASURED: &str = "not measured yet";
+/// What this version measures nowhere, and where such time is found instead. The command line tells
+/// these from what a host does not allow by how the reason begins.
+const NOT_MEASURED: [(&str, &str); 3] = [
+    ("jit", "not measured yet"),
+    ("ic", "not measured yet"),
+    ("not-running time", "not measured yet: counts as native"),
+];
 
 /// What the recording folder tells about the run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -54,6 +61,7 @@ pub fn report(
         io: &io,
         culprits: &culprits,
         losses: &losses,
+        loop_only: run.detail == "loop",
     };
     let findings = findings::all(&evidence);
     Report {
@@ -72,9 +80,9 @@ pub fn report(
 
 /// What this host did not allow, then what this version does not measure on any.
 fn unavailable(run: &RunFacts) -> Vec<Unavailable> {
-    let unmeasured = ["jit", "ic"].map(|work| Unavailable {
-        mechanism: work.into(),
-        reason: NOT_MEASURED.into(),
+    let unmeasured = NOT_MEASURED.map(|(mechanism, reason)| Unavailable {
+        mechanism: mechanism.into(),
+        reason: reason.into(),
     });
     run.unavailable.iter().cloned().chain(unmeasured).collect()
 }
@@ -180,7 +188,7 @@ fn breakdown(route: &str, class: Class, sums: &Sums) -> Breakdown {
         queue_ns,
         exec_ns,
         unattributed_ns,
-        work: Work::of(queue_ns + exec_ns, mean(sums.gc_ns)),
+        work: Work::of(queue_ns + exec_ns, mean(sums.gc_ns), mean(sums.loop_ns)),
         paper_sum_ns: mean(sums.paper_ns),
     }
 }
@@ -197,12 +205,13 @@ fn ios(aggregate: &Aggregate) -> Vec<Io> {
 
 fn io(aggregate: &Aggregate, counts: [u64; 2], key: &IoKey, sums: &IoSums) -> Io {
     let mean = |sum: u64| sum / counts[usize::from(key.class == Class::Nontail)];
+    let resource = key
+        .resource
+        .map_or(key.kind, |r| aggregate.resources.text(r));
     Io {
         class: key.class,
-        resource: key
-            .resource
-            .map_or(key.kind, |r| aggregate.resources.text(r))
-            .into(),
+        own_service: is_own_service(resource, &aggregate.ports),
+        resource: resource.into(),
         kind: key.kind.into(),
         requests: sums.requests,
         io_ns: mean(sums.io_ns),
@@ -210,4 +219,18 @@ fn io(aggregate: &Aggregate, counts: [u64; 2], key: &IoKey, sums: &IoSums) -> Io
         pool_run_ns: mean(sums.pool_run_ns),
         shared_ns: mean(sums.shared_ns),
     }
+}
+
+/// Whether `host:port` is this machine and one of these ports. The same port of another host is
+/// another service.
+fn is_own_service(resource: &str, ports: &BTreeSet<u16>) -> bool {
+    let Some((host, port)) = resource.rsplit_once(':') else {
+        return false;
+    };
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    let local = host == "localhost"
+        || address
+            .parse::<IpAddr>()
+            .is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified());
+    local && port.parse().is_ok_and(|port| ports.contains(&port))
 }

@@ -4,7 +4,7 @@
 //! would double the cost. So the first pass walks none and remembers nothing per request.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 
 use bobtail_graph::{Graph, Options, RequestPath, Walks, Window};
 use bobtail_trace::record::{MarkKind, Ns, Record, RequestId, StringId};
@@ -14,6 +14,8 @@ use crate::trace_info::TraceInfo;
 
 /// Names of requests whose route was learned; more than that are not.
 const ROUTES_LEARNED: usize = 100_000;
+/// Places to listen at; more than that are not remembered.
+const PLACES_REMEMBERED: usize = 1000;
 
 /// What the first pass tells about one trace.
 #[derive(Debug, Clone)]
@@ -26,6 +28,8 @@ pub struct Survey {
     pub unfinished: u64,
     /// Records lost, by word.
     pub losses: BTreeMap<String, u64>,
+    /// Where the loop listens: a port or a path.
+    pub(crate) listening: BTreeSet<StringId>,
     /// Latest time seen.
     pub end_ns: Ns,
     /// The slowest requests, slowest first.
@@ -70,6 +74,7 @@ impl Counting {
             warmup: 0,
             unfinished: 0,
             losses: BTreeMap::new(),
+            listening: BTreeSet::new(),
             end_ns: trace.start_ns,
             slowest: Vec::new(),
             routes: HashMap::new(),
@@ -88,6 +93,13 @@ impl Counting {
                 at_ns,
                 ..
             } => self.end_warmup(at_ns),
+            Record::Mark {
+                kind: MarkKind::Listening,
+                text,
+                ..
+            } if self.survey.listening.len() < PLACES_REMEMBERED => {
+                self.survey.listening.insert(text);
+            }
             Record::Loss { kind, count, .. } => {
                 *self.survey.losses.entry(kind.word().into()).or_default() += count;
             }

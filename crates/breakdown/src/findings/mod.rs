@@ -21,6 +21,8 @@ pub(crate) struct Evidence<'a> {
     /// Most inflicting first.
     pub culprits: &'a [Culprit],
     pub losses: &'a BTreeMap<String, u64>,
+    /// Recorded with `--detail loop`: without what ran inside the loop events.
+    pub loop_only: bool,
 }
 
 impl Evidence<'_> {
@@ -47,7 +49,7 @@ impl Evidence<'_> {
 type Lint = fn(&Evidence<'_>) -> Option<Finding>;
 
 /// In the order in which they are told when their impact is the same.
-const LINTS: [Lint; 14] = [
+const LINTS: [Lint; 15] = [
     quality::too_few_requests,
     on_the_loop::loop_hog,
     on_the_loop::garbage_collection,
@@ -61,6 +63,7 @@ const LINTS: [Lint; 14] = [
     waiting::shared_work,
     quality::unattributed,
     quality::inferred,
+    quality::loop_only,
     quality::lost_history,
 ];
 

@@ -74,9 +74,9 @@ pub(super) fn garbage_collection(evidence: &Evidence<'_>) -> Option<Finding> {
     );
     let action = match worst.word.as_str() {
         "scavenge" | "minor mark-compact" => {
-            "allocate less per request, or try another --max-semi-space-size (bobtail tune)"
+            "allocate less per request, or try a larger --max-semi-space-size, and measure again"
         }
-        _ => "raise --max-old-space-size, or keep fewer objects alive (bobtail tune)",
+        _ => "keep fewer objects alive, or try a larger --max-old-space-size, and measure again",
     };
     Some(finding("gc", impact_ns, sentence, action))
 }
@@ -96,16 +96,15 @@ pub(super) fn burst(evidence: &Evidence<'_>) -> Option<Finding> {
     Some(finding("burst", impact_ns, sentence, action))
 }
 
-/// The request's own computation.
+/// The request's own computation; what of it is its own, loop events alone do not tell.
 pub(super) fn own_work(evidence: &Evidence<'_>) -> Option<Finding> {
     let impact_ns = evidence.per_request(evidence.tail_sums.exec_ns);
-    if evidence.share(impact_ns) < DOMINANT {
+    if evidence.loop_only || evidence.share(impact_ns) < DOMINANT {
         return None;
     }
     let sentence = format!(
-        "{} of the tail's latency ({}) is the requests' own work on the loop",
+        "{} of the tail's latency is the requests' own work on the loop",
         percent(evidence.share(impact_ns)),
-        time(impact_ns),
     );
     let action = "profile these routes: less work per request, or a worker thread for the rest";
     Some(finding("own-work", impact_ns, sentence, action))

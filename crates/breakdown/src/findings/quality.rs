@@ -31,7 +31,7 @@ pub(super) fn unattributed(evidence: &Evidence<'_>) -> Option<Finding> {
 pub(super) fn inferred(evidence: &Evidence<'_>) -> Option<Finding> {
     let requests = evidence.requests;
     let share = requests.inferred as f64 / requests.count.max(1) as f64;
-    if share < INFERRED {
+    if evidence.loop_only || share < INFERRED {
         return None;
     }
     let sentence = format!(
@@ -42,6 +42,24 @@ pub(super) fn inferred(evidence: &Evidence<'_>) -> Option<Finding> {
     let action = "a client library that queues callbacks loses the context: use its promise \
                   interface, or AsyncResource.bind the callback";
     Some(finding("inferred", 0, sentence, action))
+}
+
+/// Without micro events nearly every path of several events rests on deduction.
+pub(super) fn loop_only(evidence: &Evidence<'_>) -> Option<Finding> {
+    if !evidence.loop_only || evidence.requests.count == 0 {
+        return None;
+    }
+    let sentence = format!(
+        "recorded with --detail loop: paths are deduced, here those of {} of {} requests",
+        count(evidence.requests.inferred),
+        count(evidence.requests.count)
+    );
+    Some(finding(
+        "loop-detail",
+        0,
+        sentence,
+        "record with --detail full",
+    ))
 }
 
 /// History that is gone.

@@ -18,10 +18,9 @@ pub(super) fn pool_exhausted(evidence: &Evidence<'_>) -> Option<Finding> {
     let run_ns: u64 = evidence.tail_io().map(|io| io.pool_run_ns).sum();
     let busiest = evidence.tail_io().max_by_key(|io| io.pool_wait_ns)?;
     let sentence = format!(
-        "{} of the tail's latency is waiting for a free thread of the pool: {} per request, for \
-         jobs that then run {}; most of it before {}",
+        "{} of the tail's latency is waiting for a free thread of the pool, for jobs that then \
+         run {}; most of it before {}",
         percent(evidence.share(impact_ns)),
-        time(impact_ns),
         time(run_ns),
         busiest.resource,
     );
@@ -40,13 +39,22 @@ pub(super) fn slow_resource(evidence: &Evidence<'_>) -> Option<Finding> {
         return None;
     }
     let sentence = format!(
-        "{} of the tail's latency is waiting for {}: {} per tail request",
+        "{} of the tail's latency is waiting for {}{}",
         percent(evidence.share(impact_ns)),
         slowest.resource,
-        time(impact_ns),
+        if slowest.own_service {
+            ", which is this service itself"
+        } else {
+            ""
+        },
     );
     let action = if slowest.resource == "client" {
         "the client sends its request slowly: look at the network, or at who sends".to_owned()
+    } else if slowest.own_service {
+        format!(
+            "call the function instead of {}, or look at the route it asks for",
+            slowest.resource
+        )
     } else {
         format!(
             "make {} faster, ask it less often (cache), or earlier",
@@ -85,10 +93,9 @@ pub(super) fn timer(evidence: &Evidence<'_>) -> Option<Finding> {
         return None;
     }
     let sentence = format!(
-        "{} of the tail's latency ({}) is waiting for timers: delays, retries with back-off, \
-         polling or debouncing",
+        "{} of the tail's latency is waiting for timers: delays, retries with back-off, polling \
+         or debouncing",
         percent(evidence.share(impact_ns)),
-        time(impact_ns),
     );
     let action = "shorten the delay, or wait for the event itself instead of polling for it";
     Some(finding("timer", impact_ns, sentence, action))

@@ -95,3 +95,35 @@ fn segments_events_and_culprits_of_the_slowest_request() {
     assert_eq!(answer.events[2].register_ns, Some(21_000_000));
     assert_eq!(answer.events[2].resource.as_deref(), Some("fs.readFile"));
 }
+
+#[test]
+fn what_a_deduced_hop_led_to_is_not_exact() {
+    let drawn = draw(
+        r#"
+        open 1 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "GET /x"
+        2ms  end
+        2ms  poll for=5ms
+        9ms  begin #2 other ready=4ms
+             sink 1 200
+             end
+        "#,
+    );
+    let answer = explain_slowest(&drawn);
+    assert_eq!(answer.inferred_hops, 1);
+    let marks: Vec<_> = answer
+        .segments
+        .iter()
+        .map(|s| (s.event, s.inferred, s.exact))
+        .collect();
+    let expected = [(1, false, true), (2, true, false), (2, true, false)];
+    assert_eq!(marks, expected);
+    let queue = &answer.segments[2];
+    assert_eq!(
+        (queue.work.native_ns, queue.work.loop_ns),
+        (Some(0), Some(5_000_000))
+    );
+    let words: Vec<_> = queue.culprits.iter().map(|c| c.word.as_str()).collect();
+    assert_eq!(words, ["loop poll", "loop other"]);
+}

@@ -1,9 +1,10 @@
 //! Planted causes and the finding that must name each.
 
+use bobtail_breakdown::RunFacts;
 use bobtail_breakdown::report::{CulpritKind, Finding, Report};
 use bobtail_testkit::draw;
 
-use super::support::report_at;
+use super::support::report_of;
 
 /// Repeats a 1 s scene 30 times, with `$t` as its start in ms and `$1` … `$4` as fresh numbers.
 fn repeated(scene: &str) -> Report {
@@ -11,6 +12,10 @@ fn repeated(scene: &str) -> Report {
 }
 
 fn repeated_at(scene: &str, percentile: f64) -> Report {
+    repeated_of(RunFacts::default(), scene, percentile)
+}
+
+fn repeated_of(run: RunFacts, scene: &str, percentile: f64) -> Report {
     let mut text = String::from("open 900 server\nopen 901 server\nopen 902 client \"db:5432\"\n");
     for turn in 0..30 {
         for line in scene.lines() {
@@ -30,7 +35,7 @@ fn repeated_at(scene: &str, percentile: f64) -> Report {
             text += &(line + "\n");
         }
     }
-    report_at(&[draw(&text)], percentile)
+    report_of(run, &[draw(&text)], percentile)
 }
 
 fn expect<'a>(report: &'a Report, code: &str, impact_ms: u64) -> &'a Finding {
@@ -229,4 +234,99 @@ fn unexplained_time_is_a_finding() {
            end"#,
     );
     expect(&report, "unattributed", 100);
+}
+
+#[test]
+fn time_in_the_kernel_is_the_loops_and_not_native() {
+    let report = repeated(
+        r#"@0 begin other
+           @10 end
+           poll for=5ms
+           @20 begin read handle=900 ready=@0
+           source $1 "GET /x"
+           @21 sink $1 200
+           end"#,
+    );
+    let row = &report.breakdown[0];
+    assert_eq!((row.queue_ns, row.exec_ns), (20_000_000, 1_000_000));
+    let work = [row.work.native_ns, row.work.gc_ns, row.work.loop_ns];
+    assert_eq!(work, [11_000_000, 0, 10_000_000].map(Some));
+    let of_loop: Vec<_> = report
+        .culprits
+        .iter()
+        .filter(|c| c.kind == CulpritKind::Loop)
+        .map(|c| (c.word.as_str(), c.occurrences, c.victims, c.longest_ns))
+        .collect();
+    assert_eq!(
+        of_loop,
+        [("other", 30, 30, 5_000_000), ("poll", 30, 30, 5_000_000)]
+    );
+    let missing = |m: &str| report.unavailable.iter().find(|u| u.mechanism == m);
+    let reason = &missing("not-running time").unwrap().reason;
+    assert_eq!(reason, "not measured yet: counts as native");
+}
+
+#[test]
+fn loop_events_alone_are_one_finding_about_the_recording() {
+    let scene = r#"@0 begin read handle=900 ready=@0
+           source $1 "GET /x"
+           @40 end
+           @41 begin other ready=@40
+           @90 sink $1 200
+           end"#;
+    let codes = |detail: &str| {
+        let detail = detail.to_owned();
+        let run = RunFacts {
+            detail,
+            ..RunFacts::default()
+        };
+        let report = repeated_of(run, scene, 50.0);
+        let mut codes: Vec<_> = report.findings.into_iter().map(|f| f.code).collect();
+        codes.sort();
+        codes
+    };
+    assert_eq!(codes("full"), ["inferred", "own-work"]);
+    assert_eq!(codes("loop"), ["loop-detail"]);
+}
+
+#[test]
+fn a_call_of_the_service_to_itself_is_told() {
+    let scene = |host: &str| {
+        format!(
+            r#"@0 mark listening "3000"
+               @0 open $4 client "{host}:3000"
+               @0 begin read handle=900 ready=@0
+               source $1 "GET /x"
+               write $4
+               end
+               @100 begin read handle=$4 ready=@99
+               sink $1 200
+               end"#
+        )
+    };
+    let own = repeated(&scene("127.0.0.1"));
+    assert!(own.io[0].own_service, "{:?}", own.io);
+    let finding = expect(&own, "slow-resource", 99);
+    assert!(finding.sentence.contains("this service itself"));
+    let other = repeated(&scene("10.0.0.1"));
+    assert!(!other.io[0].own_service, "{:?}", other.io);
+}
+
+#[test]
+fn collections_are_advice_that_exists() {
+    for (kind, option) in [
+        ("scavenge", "--max-semi-space-size"),
+        ("mark", "--max-old-space-size"),
+    ] {
+        let report = repeated(&format!(
+            r#"@0 begin read handle=900 ready=@0
+               source $1 "GET /x"
+               gc {kind} for=50ms
+               @60 sink $1 200
+               end"#
+        ));
+        let gc = report.findings.iter().find(|f| f.code == "gc").unwrap();
+        assert!(gc.action.contains(option), "{gc:?}");
+        assert!(gc.action.contains("measure again"), "{gc:?}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Reports on whole recordings: sums, percentiles, warm-up, several traces.
 
-use bobtail_breakdown::report::Class;
+use bobtail_breakdown::report::{Class, CulpritKind, Work};
 use bobtail_testkit::{Drawn, Shape, draw};
 
 use super::support::{grown, report_at, surveys};
@@ -42,7 +42,13 @@ fn means_sum_up_to_the_nanosecond() {
     for row in &report.breakdown {
         let parts = row.io_ns + row.queue_ns + row.exec_ns + row.unattributed_ns;
         assert_eq!(parts, row.latency_ns, "{row:?}");
-        let work = row.work.native_ns.unwrap() + row.work.gc_ns.unwrap();
+        let Work {
+            native_ns,
+            gc_ns,
+            loop_ns,
+            ..
+        } = row.work;
+        let work = native_ns.unwrap() + gc_ns.unwrap() + loop_ns.unwrap();
         assert_eq!(work, row.queue_ns + row.exec_ns, "{row:?}");
         assert!(row.paper_sum_ns > 0);
     }
@@ -62,6 +68,17 @@ fn means_sum_up_to_the_nanosecond() {
     assert!(
         inflicted >= (tail.queue_ns - 1) * tail.count,
         "all of queue is somebody's"
+    );
+    let of_loop = report
+        .culprits
+        .iter()
+        .filter(|c| c.kind == CulpritKind::Loop);
+    let by_loop: u64 = of_loop.map(|c| c.inflicted_ns).sum();
+    let mean = by_loop / tail.count;
+    assert!(
+        mean > 0 && tail.work.loop_ns == Some(mean),
+        "{mean} {:?}",
+        tail.work
     );
 }
 

@@ -44,6 +44,11 @@ pub fn surveys(traces: &[Drawn]) -> Vec<Survey> {
 
 /// The report on some traces, for the tail at a percentile.
 pub fn report_at(traces: &[Drawn], percentile: f64) -> Report {
+    report_of(RunFacts::default(), traces, percentile)
+}
+
+/// The same, of a run that is told about.
+pub fn report_of(run: RunFacts, traces: &[Drawn], percentile: f64) -> Report {
     let surveys = surveys(traces);
     let population = Population::of(&surveys, percentile);
     let mut sums = Aggregate::new();
@@ -56,7 +61,7 @@ pub fn report_at(traces: &[Drawn], percentile: f64) -> Report {
             &population,
         );
     }
-    report(RunFacts::default(), &surveys, &population, &sums)
+    report(run, &surveys, &population, &sums)
 }
 
 /// Explains the slowest request of one trace.

@@ -72,7 +72,28 @@ test('one request, segment by segment', () => {
   assertValid('explain', explanation);
   const sumNs = explanation.segments.reduce((sum, one) => sum + one.durationNs, 0);
   assert.equal(sumNs, explanation.latencyNs, 'the fixture tiles its latency');
+  for (const { kind, durationNs, work } of explanation.segments) {
+    const parts = Object.values(work).reduce((sum, partNs) => sum + partNs, 0);
+    assert.equal(parts, kind === 'queue' || kind === 'exec' ? durationNs : 0);
+  }
   assertSnapshot('explain.txt', renderExplanation(explanation, { colors, width, events: true }));
+});
+
+test('marks have a legend only where there are any', () => {
+  const explanation = fixture('explain');
+  const observed = explanation.segments.map((one) => ({ ...one, exact: true, inferred: false }));
+  const bare = renderExplanation(
+    { ...explanation, segments: observed },
+    { colors, width, events: false },
+  );
+  assert.doesNotMatch(bare, /~/);
+});
+
+test('what is explained is of what was recorded, where records were lost', () => {
+  const report = fixture('report');
+  const lastOf = (one) => renderReport(one, 'r', { colors, width }).trimEnd().split('\n').pop();
+  assert.match(lastOf(report), /^explained 98\.9 % of what was recorded · /);
+  assert.match(lastOf({ ...report, losses: {} }), /^explained 98\.9 % · /);
 });
 
 test('paths below the working folder are shown from there', () => {
@@ -98,12 +119,16 @@ test('what is not measured, and a recording that goes on, are told', () => {
       { mechanism: 'pool', reason: 'no symbols' },
       { mechanism: 'jit', reason: 'not measured yet' },
       { mechanism: 'ic', reason: 'not measured yet' },
+      { mechanism: 'not-running time', reason: 'not measured yet: counts as native' },
     ],
   };
   assertValid('report', going);
   const last = renderReport(going, 'r', { colors, width }).trimEnd().split('\n').pop();
   assert.match(last, / · still being recorded, or the recorder was killed · /);
-  assert.match(last, / · unavailable here: pool · not measured yet: jit, ic {2}r$/);
+  assert.match(
+    last,
+    / · unavailable here: pool · not measured yet: jit, ic, not-running time {2}r$/,
+  );
 });
 
 test('colour is added, text stays', () => {

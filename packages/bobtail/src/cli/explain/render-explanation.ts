@@ -3,12 +3,17 @@
  * it waited behind.
  */
 import type { Colors } from '../console';
-import type { ExplainedEvent, Explanation, Segment } from '../json/explanation';
+import type { ExplainedEvent, Explanation, Segment, SegmentCulprit } from '../json/explanation';
+import { loopWords } from '../report/sentences';
 import { plain, plainNear } from '../text/recorded-text';
 import { alignRows, type Column } from '../text/table';
 import { countOf, formatDuration, formatShare } from '../text/units';
 
 const CULPRITS_SHOWN = 5;
+/** Before what was not observed. */
+const DEDUCED = '~';
+/** Begins the type of what is no event but the loop itself. */
+const LOOP_PREFIX = 'loop ';
 
 /** How to print. */
 export interface Look {
@@ -73,16 +78,29 @@ function segmentLines(explanation: Explanation, look: Look): string[] {
     rows.push(segmentRow(segment, explanation.latencyNs, colors));
     rows.push(...culpritRows(segment, colors));
   }
-  return alignRows(SEGMENT_COLUMNS, rows, look.width);
+  const lines = alignRows(SEGMENT_COLUMNS, rows, look.width);
+  return [...lines, ...legendOf(explanation).map(colors.dim)];
+}
+
+/** What the marks mean, where there are any. */
+function legendOf({ segments }: Explanation): string[] {
+  const meanings: string[] = [];
+  if (segments.some((segment) => !segment.exact)) {
+    meanings.push(`${DEDUCED} before a time: not observed exactly`);
+  }
+  if (segments.some((segment) => segment.inferred)) {
+    meanings.push(`${DEDUCED} before an event: the hop to it was deduced, not observed`);
+  }
+  return meanings.length === 0 ? [] : ['', meanings.join('; ')];
 }
 
 function segmentRow(segment: Segment, latencyNs: number, colors: Colors): string[] {
   return [
     formatDuration(segment.startNs),
-    `${segment.exact ? '' : '~'}${formatDuration(segment.durationNs)}`,
+    `${segment.exact ? '' : DEDUCED}${formatDuration(segment.durationNs)}`,
     formatShare(segment.durationNs, latencyNs),
     paintKind(segment.kind, colors),
-    plain(segment.type),
+    `${segment.inferred ? DEDUCED : ''}${plain(segment.type)}`,
     whatOf(segment),
     workOf(segment),
   ];
@@ -102,7 +120,7 @@ function paintKind(kind: Segment['kind'], colors: Colors): string {
 }
 
 function whatOf(segment: Segment): string {
-  const parts: string[] = segment.inferred ? ['inferred'] : [];
+  const parts: string[] = [];
   if (segment.resource !== null) {
     parts.push(plainNear(segment.resource));
   }
@@ -123,13 +141,14 @@ function workOf(segment: Segment): string {
   if (segment.kind !== 'queue' && segment.kind !== 'exec') {
     return '';
   }
-  const { nativeNs, gcNs, jitNs, icNs } = segment.work;
+  const { nativeNs, gcNs, jitNs, icNs, loopNs } = segment.work;
   return (
     [
       ['native', nativeNs],
       ['gc', gcNs],
       ['jit', jitNs],
       ['ic', icNs],
+      ['loop', loopNs],
     ] as const
   )
     .filter(([, partNs]) => partNs !== null && partNs > 0)
@@ -143,20 +162,24 @@ function culpritRows(segment: Segment, colors: Colors): string[][] {
   const shown = new Set(longestFirst.slice(0, CULPRITS_SHOWN));
   const rows = segment.culprits
     .filter((culprit) => shown.has(culprit))
-    .map((culprit) =>
-      culpritRow(
-        culprit.durationNs,
-        plain(culprit.type),
-        [culprit.route ?? '', culprit.location ?? ''].filter((text) => text !== '').join('  '),
-        colors,
-      ),
-    );
+    .map((culprit) => culpritRow(culprit.durationNs, typeOf(culprit), whoOf(culprit), colors));
   const others = longestFirst.slice(CULPRITS_SHOWN);
   if (others.length > 0) {
     const sumNs = others.reduce((sum, one) => sum + one.durationNs, 0);
     rows.push(culpritRow(sumNs, '', `${others.length} more`, colors));
   }
   return rows;
+}
+
+function typeOf({ type }: SegmentCulprit): string {
+  return type.startsWith(LOOP_PREFIX) ? 'event loop' : plain(type);
+}
+
+function whoOf({ type, route, location }: SegmentCulprit): string {
+  if (type.startsWith(LOOP_PREFIX)) {
+    return loopWords(type.slice(LOOP_PREFIX.length));
+  }
+  return [route ?? '', location ?? ''].filter((text) => text !== '').join('  ');
 }
 
 function culpritRow(durationNs: number, type: string, who: string, colors: Colors): string[] {

@@ -11,6 +11,8 @@ export interface Work {
   readonly gcNs: number | null;
   readonly jitNs: number | null;
   readonly icNs: number | null;
+  /** The loop was in the kernel or between events. */
+  readonly loopNs: number | null;
 }
 
 /** The tail, or the rest. */
@@ -36,6 +38,8 @@ export interface Breakdown {
 export interface IoShare {
   readonly class: RequestClass;
   readonly resource: string;
+  /** A port of this machine at which the recorded service itself listens. */
+  readonly ownService: boolean;
   readonly kind: string;
   /** Requests that waited for it. */
   readonly requests: number;

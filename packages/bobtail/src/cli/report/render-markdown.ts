@@ -7,6 +7,7 @@ import {
   byRoute,
   culpritCounts,
   culpritName,
+  culpritPlace,
   headline,
   impactOf,
   ioParts,
@@ -50,7 +51,7 @@ function breakdownTable(report: Report): string {
     .slice(0, ROWS_SHOWN)
     .map((row) => breakdownRow(markdownCell(row.route), row));
   return table(
-    [...header, 'native', 'gc', 'jit', 'ic'],
+    [...header, 'native', 'gc', 'jit', 'ic', 'loop'],
     [
       ...(all === undefined ? [] : [breakdownRow('all routes', all)]),
       ...rows,
@@ -87,7 +88,7 @@ function culpritTable(report: Report): string {
     .slice(0, ROWS_SHOWN)
     .map((culprit) => [
       markdownCell(culpritName(culprit)),
-      markdownCell(culprit.kind === 'gc' ? '' : (culprit.location ?? culprit.type)),
+      markdownCell(culpritPlace(culprit) || (culprit.kind === 'event' ? culprit.type : '')),
       formatDuration(culprit.inflictedNs / Math.max(1, report.tail.count)),
       culpritCounts(culprit),
     ]);

@@ -8,6 +8,7 @@ import {
   byRoute,
   culpritCounts,
   culpritName,
+  culpritPlace,
   headline,
   impactOf,
   ioParts,
@@ -53,7 +54,7 @@ const BREAKDOWN_COLUMNS: readonly Column[] = [
   { align: 'left', grow: true },
   ...Array.from({ length: 5 }, (): Column => ({ align: 'right' })),
   { align: 'left' },
-  ...Array.from({ length: 4 }, (): Column => ({ align: 'right' })),
+  ...Array.from({ length: 5 }, (): Column => ({ align: 'right' })),
   { align: 'left' },
 ];
 
@@ -66,7 +67,7 @@ function breakdownLines(report: Report, look: Look): string[] {
   const unattributed = report.breakdown.some((row) => row.unattributedNs > row.latencyNs * 0.005);
   const routes = byRoute(report, 'tail');
   const header = [tailTitle(report), 'latency', 'io', 'queue', 'exec'];
-  const work = ['│', 'native', 'gc', 'jit', 'ic', '(of queue+exec)'];
+  const work = ['│', 'native', 'gc', 'jit', 'ic', 'loop', '(of queue+exec)'];
   const rows = [[...header, unattributed ? 'unattributed' : '', ...work].map(colors.dim)];
   rows[0]?.splice(0, 1, colors.bold(header[0] ?? ''));
   if (routes.length !== 1) {
@@ -103,11 +104,10 @@ function breakdownRow(label: string, row: Breakdown, unattributed: boolean): str
   ];
 }
 
-/** Shares of native, gc, jit and ic; `–` where not measured. */
+/** Shares of native, gc, jit, ic and the loop itself; `–` where not measured. */
 export function workShares(work: Work, wholeNs: number): string[] {
-  return [work.nativeNs, work.gcNs, work.jitNs, work.icNs].map((partNs) =>
-    partNs === null ? '–' : formatShare(partNs, wholeNs),
-  );
+  const parts = [work.nativeNs, work.gcNs, work.jitNs, work.icNs, work.loopNs];
+  return parts.map((partNs) => (partNs === null ? '–' : formatShare(partNs, wholeNs)));
 }
 
 function ioLines(report: Report, look: Look): string[] {
@@ -151,8 +151,8 @@ function culpritLines(report: Report, look: Look): string[] {
     .map((culprit) => [
       `  ${formatDuration(culprit.inflictedNs / Math.max(1, tail.count))}`,
       culpritName(culprit),
-      culprit.kind === 'gc' ? '' : plain(culprit.type),
-      plainNear(culprit.location ?? ''),
+      culprit.kind === 'event' ? plain(culprit.type) : '',
+      plainNear(culpritPlace(culprit)),
       culpritCounts(culprit),
     ]);
   const columns: Column[] = [

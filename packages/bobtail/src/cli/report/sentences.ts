@@ -16,7 +16,7 @@ import {
 } from '../text/units';
 
 const ALL_ROUTES = '*';
-/** Reason of what this version measures nowhere, as the analysis gives it. */
+/** How the reason of what this version measures nowhere begins. */
 const NOT_MEASURED = 'not measured yet';
 
 /** The answer first: how slow the tail is and what it mostly consists of. */
@@ -99,7 +99,7 @@ export function tailIo(report: Report): IoShare[] {
 
 /** `of it 1.2 ms for a pool thread, 3.4 ms running in the pool`. */
 export function ioParts(share: IoShare): string {
-  const parts: string[] = [];
+  const parts: string[] = share.ownService ? ['this service itself'] : [];
   if (share.poolWaitNs > 0) {
     parts.push(`${formatDuration(share.poolWaitNs)} for a pool thread`);
   }
@@ -120,9 +120,31 @@ export function culpritName(culprit: Culprit): string {
   return plain(culprit.route ?? (culprit.kind === 'loop' ? 'event loop' : 'no request'));
 }
 
-/** `214 times, longest 62.0 ms, 12 requests waited`. */
+/** Where it was, as far as there is a place: code for callbacks, nothing for collections. */
+export function culpritPlace(culprit: Culprit): string {
+  return culprit.kind === 'loop' ? loopWords(culprit.type) : (culprit.location ?? '');
+}
+
+/** What the loop did when it ran nobody's code. */
+export function loopWords(type: string): string {
+  switch (type) {
+    case 'poll':
+      return 'waiting in the kernel';
+    case 'other':
+      return 'between events';
+    case 'lost':
+      return 'history lost';
+    default:
+      return plain(type);
+  }
+}
+
+/** `214 times, longest 62.0 ms, 12 requests waited`; the loop itself has no events to count. */
 export function culpritCounts(culprit: Culprit): string {
   const { victims, occurrences, longestNs } = culprit;
+  if (culprit.kind === 'loop') {
+    return `longest ${formatDuration(longestNs)}, ${countOf(victims, 'request')} waited`;
+  }
   const times = occurrences === 1 ? 'once' : `${formatCount(occurrences)} times`;
   const longest = occurrences === 1 ? '' : `, longest ${formatDuration(longestNs)}`;
   return `${times}${longest}, ${countOf(victims, 'request')} waited`;
@@ -137,10 +159,12 @@ export function impactOf(finding: Finding): string {
 export function trustParts(report: Report): string[] {
   const parts: string[] = [];
   const row = overall(report, 'tail');
+  const lost = Object.entries(report.losses).filter(([, count]) => count > 0);
   if (row !== undefined && row.latencyNs > 0) {
     const explained = (1 - row.unattributedNs / row.latencyNs) * 100;
     // Rounded down: 100 % must mean everything.
-    parts.push(`explained ${(Math.floor(explained * 10) / 10).toFixed(1)} %`);
+    const of = lost.length > 0 ? ' of what was recorded' : '';
+    parts.push(`explained ${(Math.floor(explained * 10) / 10).toFixed(1)} %${of}`);
   }
   const { inferred, truncated } = report.requests;
   if (inferred > 0) {
@@ -149,7 +173,6 @@ export function trustParts(report: Report): string[] {
   if (truncated > 0) {
     parts.push(`${countOf(truncated, 'request')} truncated`);
   }
-  const lost = Object.entries(report.losses).filter(([, count]) => count > 0);
   if (lost.length > 0) {
     parts.push(`lost: ${lost.map(([word, count]) => `${formatCount(count)} ${word}`).join(', ')}`);
   }
@@ -161,7 +184,7 @@ export function trustParts(report: Report): string[] {
   }
   const missing = (ofVersion: boolean): string[] =>
     report.unavailable
-      .filter((one) => (one.reason === NOT_MEASURED) === ofVersion)
+      .filter((one) => one.reason.startsWith(NOT_MEASURED) === ofVersion)
       .map((one) => plain(one.mechanism));
   for (const [title, names] of [
     ['unavailable here', missing(false)],
