@@ -8,12 +8,14 @@
 //
 //   node bench/overhead/run.mjs [--node PATH] [--rounds 12] [--slice-ms 500] [--path /] [--out DIR]
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { cpus, release, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { cpuNs } from '../harness/cpu.mjs';
+import { quantile, shuffled } from '../harness/statistics.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const preload = join(root, 'packages/bobtail/dist/agent/preload.js');
@@ -55,15 +57,6 @@ async function startArm(name, detail, scratch) {
   return { name, child, port };
 }
 
-/** CPU nanoseconds of all threads of `pid` so far. */
-function cpuNs(pid) {
-  let total = 0;
-  for (const thread of readdirSync(`/proc/${pid}/task`)) {
-    total += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]);
-  }
-  return total;
-}
-
 /** One slice of closed-loop load; returns CPU per request in µs and the number of requests. */
 async function slice(arm, agent) {
   const cpuBefore = cpuNs(arm.child.pid);
@@ -87,21 +80,6 @@ async function slice(arm, agent) {
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, connection));
   return { cpuUs: (cpuNs(arm.child.pid) - cpuBefore) / 1000 / requests, requests };
-}
-
-function quantile(sorted, q) {
-  const at = (sorted.length - 1) * q;
-  const low = Math.floor(at);
-  return sorted[low] + (sorted[Math.ceil(at)] - sorted[low]) * (at - low);
-}
-
-function shuffled(list) {
-  const copy = [...list];
-  for (let i = copy.length - 1; i > 0; i -= 1) {
-    const j = Math.floor(Math.random() * (i + 1));
-    [copy[i], copy[j]] = [copy[j], copy[i]];
-  }
-  return copy;
 }
 
 function summarize(rows) {

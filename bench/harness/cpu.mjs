@@ -1,0 +1,25 @@
+// CPU time and cores of the processes that an experiment compares.
+//
+// Time comes from the scheduler's own account of every thread, not from the clock of a machine that
+// is shared: a thread that waits for its core costs nothing here.
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Core of the servers; they alone are to be here. */
+export const SERVER_CORE = 0;
+/** Core of everything else: the load, collectors, databases. */
+export const LOAD_CORE = 1;
+
+/** CPU nanoseconds of all threads of `pid` so far. */
+export function cpuNs(pid) {
+  let total = 0;
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    total += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]);
+  }
+  return total;
+}
+
+/** Keeps every thread of `pid`, and what it starts from now on, on one core. */
+export function pin(pid, core) {
+  execFileSync('taskset', ['-acp', String(core), String(pid)], { stdio: 'ignore' });
+}
