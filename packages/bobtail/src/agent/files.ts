@@ -8,6 +8,8 @@
 import { renameSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
+import { readCounts } from './cgroup';
+import { readHeapFacts } from './heap';
 import { knownMechanisms, reasonOf } from './mechanisms';
 
 const STDERR = 2;
@@ -15,14 +17,22 @@ const STDERR = 2;
 /** Where a server listens: the result of `server.address()`. */
 export type Address = string | { port: number; address: string } | null;
 
-/** Writes `process-<pid>-<thread>.json`: who is recorded, and with which mechanisms. */
+/** What holds for the whole recording; read at the first writing. */
+let facts: object | undefined;
+
+/**
+ * Writes `process-<pid>-<thread>.json`: who is recorded, and with which mechanisms. `throttled` is
+ * the command line's to fill in, when the process has ended.
+ */
 export function writeProcess(folder: string, thread: number): void {
+  facts ??= { heap: readHeapFacts(), cpuStat: readCounts(), throttled: null };
   write(folder, `process-${process.pid}-${thread}.json`, {
     pid: process.pid,
     thread,
     node: process.version,
     execPath: process.execPath,
     argv: process.argv,
+    ...facts,
     mechanisms: knownMechanisms(),
   });
 }

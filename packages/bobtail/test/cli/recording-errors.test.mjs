@@ -13,7 +13,7 @@ const RUN = {
   warmupNs: 0,
   maxBytes: 1_048_576,
   outcome: null,
-  host: { arch: 'x64', cpus: 2, kernel: '6.1.0' },
+  host: { arch: 'x64', cpus: 2, kernel: '6.1.0', stealNs: null },
 };
 
 /** A trace header of this version, and nothing behind it. */

@@ -30,12 +30,18 @@ export interface RunFile {
   /** Bound of each trace file. */
   readonly maxBytes: number;
   readonly outcome: Outcome | null;
-  readonly host: { readonly arch: string; readonly cpus: number; readonly kernel: string };
+  readonly host: {
+    readonly arch: string;
+    readonly cpus: number;
+    readonly kernel: string;
+    /** Time the hypervisor took from all CPUs during the recording; null when unknown. */
+    readonly stealNs: number | null;
+  };
 }
 
 /** Facts of this machine. */
 export function describeHost(): RunFile['host'] {
-  return { arch: process.arch, cpus: cpus().length, kernel: release() };
+  return { arch: process.arch, cpus: cpus().length, kernel: release(), stealNs: null };
 }
 
 /** Writes `run.json` of `folder`. */

@@ -6,6 +6,8 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { HeapFacts } from '../../agent/heap';
+import type { Throttling } from '../../cgroup/throttling';
 import { hasCode } from '../failure';
 
 /** One probe mechanism and whether it works in that process. */
@@ -22,6 +24,11 @@ export interface RecordedProcess {
   readonly node: string;
   readonly execPath?: string;
   readonly mechanisms: readonly Mechanism[];
+  readonly heap?: HeapFacts;
+  /** Counts of its groups when the recording started, and where they were read. */
+  readonly cpuStat?: readonly (Throttling & { readonly file: string })[];
+  /** How much its group was throttled since; null when unknown. */
+  readonly throttled?: Throttling | null;
 }
 
 /** `listening-<pid>.json`. */

@@ -13,6 +13,7 @@ import { checkAgent, recordingEnv } from './agent-environment';
 import { describeListening, type Listening, readListening } from './agent-files';
 import { checkNodeVersion, nodeVersionOf, startFailure } from './command';
 import { LoadCommand } from './load-command';
+import { readStealNs } from './machine';
 import { ProcessGroup } from './process-group';
 import {
   discardEmptyRecording,
@@ -128,6 +129,7 @@ class Session {
   readonly #service: ProcessGroup;
   readonly #status: StatusLine;
   readonly #startMs = performance.now();
+  readonly #stealBeforeNs = readStealNs();
   #load: LoadCommand | undefined;
   #listening: Listening | undefined;
   #stopping: Promise<boolean> | undefined;
@@ -164,6 +166,7 @@ class Session {
       run: this.#run,
       folder: this.#folder,
       outcome,
+      stealBeforeNs: this.#stealBeforeNs,
       durationMs: performance.now() - this.#startMs,
       // A signal from outside ends the recording first: then the service's end is its own.
       stoppedByRecorder: this.#stopping !== undefined && !this.#interrupted,

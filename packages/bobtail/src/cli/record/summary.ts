@@ -13,6 +13,7 @@ import { countOf, formatBytes, formatCount, formatDuration } from '../text/units
 import { type RecordedProcess, readRecordedProcesses } from './agent-files';
 import { tooOld } from './command';
 import type { LoadCommand } from './load-command';
+import { stolenSince, writeThrottling } from './machine';
 import type { Recorded } from './record';
 import { discardEmptyRecording, type RecordingFolder } from './recording-folder';
 import { exitLike } from './signals';
@@ -23,6 +24,8 @@ export interface Ending {
   readonly folder: RecordingFolder;
   readonly run: RunFile;
   readonly outcome: Outcome;
+  /** What the hypervisor had taken when the recording started; null when unknown. */
+  readonly stealBeforeNs: number | null;
   readonly durationMs: number;
   readonly stoppedByRecorder: boolean;
   /** A signal ended the recording. */
@@ -67,8 +70,11 @@ export function concludeRecording(ending: Ending): Recorded | undefined {
 
 /** The service has ended already and its end must be passed on, so this may not throw. */
 function closeRunFile(ending: Ending): Failure[] {
+  const { folder, run, outcome, stealBeforeNs } = ending;
+  const host = { ...run.host, stealNs: stolenSince(stealBeforeNs) };
   try {
-    writeRunFile(ending.folder.path, { ...ending.run, outcome: ending.outcome });
+    writeRunFile(folder.path, { ...run, outcome, host });
+    writeThrottling(folder.path);
     return [];
   } catch (error) {
     return [writeFailure(error, ending.folder.path)];
