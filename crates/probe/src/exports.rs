@@ -1,5 +1,5 @@
-//! What JavaScript calls: `start`, `roll`, `flush`, `intern`, `begin`, `pause`, `resume`, `stop`,
-//! `inspect`.
+//! What JavaScript calls: `start`, `roll`, `flush`, `intern`, `adopt`, `begin`, `pause`, `resume`,
+//! `stop`, `inspect`.
 
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering::Relaxed;
@@ -8,6 +8,7 @@ use bobtail_trace::layout::{HEADER_BYTES, bound, live};
 use bobtail_trace::record::{LoopKind, LossKind, MarkKind};
 
 use crate::clock::monotonic_ns;
+use crate::fd_table;
 use crate::loop_state::state;
 use crate::napi::{Callback, CallbackInfo, Env, Scope, Value};
 use crate::start::{self, Started};
@@ -19,11 +20,12 @@ const CHUNK_BYTES: u32 = 1 << 20;
 const RING_SLOTS: u32 = 4;
 const MAX_BYTES: f64 = 1e9;
 
-const FUNCTIONS: [(&CStr, Callback); 9] = [
+const FUNCTIONS: [(&CStr, Callback); 10] = [
     (c"start", start_recording),
     (c"roll", roll),
     (c"flush", flush),
     (c"intern", intern),
+    (c"adopt", adopt),
     (c"begin", begin),
     (c"pause", pause),
     (c"resume", resume),
@@ -87,6 +89,14 @@ export!(intern, |scope, arguments: 1| {
         _ => 0,
     };
     scope.number(f64::from(id))
+});
+export!(adopt, |scope, arguments: 1| {
+    let fd = scope.to_number(arguments[0]).unwrap_or(-1.0) as i32;
+    if let Some(entry) = fd_table::entry(fd) {
+        entry.clear();
+        entry.passed.store(1, Relaxed);
+    }
+    scope.undefined()
 });
 export!(begin, |scope, arguments: 1| {
     let code = scope.to_number(arguments[0]).unwrap_or(0.0) as u32;

@@ -5,7 +5,7 @@
  * them, never reads half a file.
  */
 
-import { renameSync, writeFileSync, writeSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { readCounts } from './cgroup';
@@ -37,17 +37,23 @@ export function writeProcess(folder: string, thread: number): void {
   });
 }
 
-/** Writes `listening-<pid>.json`: the first address this process listens on. */
-export function writeListening(folder: string, address: Address): void {
+/**
+ * Writes `listening-<pid>.json`: the first address this process listens on, or the first one that
+ * is of an HTTP server once there is one. All threads of the process share the file.
+ */
+export function writeListening(folder: string, address: Address, http: boolean): void {
+  const name = `listening-${process.pid}.json`;
+  const path = join(folder, name);
+  if (existsSync(path) && (!http || isOfHttp(path))) return;
   const place =
     typeof address === 'string' || address === null
       ? { path: address, address: null }
       : { port: address.port, address: address.address };
-  write(folder, `listening-${process.pid}.json`, {
-    pid: process.pid,
-    ...place,
-    atNs: Number(process.hrtime.bigint()),
-  });
+  write(folder, name, { pid: process.pid, ...place, http, atNs: Number(process.hrtime.bigint()) });
+}
+
+function isOfHttp(path: string): boolean {
+  return (JSON.parse(readFileSync(path, 'utf8')) as { http: boolean }).http;
 }
 
 let warned = false;

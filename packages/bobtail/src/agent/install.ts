@@ -12,6 +12,7 @@ import { startAtFirstListen } from './listen';
 import { attempt } from './mechanisms';
 import { wrapQueueMicrotask } from './microtasks';
 import { patchModules } from './modules';
+import { startWithoutListening } from './passed-sockets';
 import type { Settings } from './settings';
 import { wrapNextTick } from './ticks';
 import { wrapTimers } from './timers';
@@ -19,6 +20,7 @@ import { wrapTimers } from './timers';
 /** Prepares this thread for a recording. Never throws. */
 export function install(settings: Settings): void {
   attempt('listening', () => startAtFirstListen(settings));
+  attempt('serving without listening', () => startWithoutListening(settings));
   attempt('fastify routes', followFastify);
   attempt('client libraries', () => patchModules(clients));
   if (settings.detail === 'loop') return;

@@ -1,5 +1,5 @@
 /**
- * The moment a recording starts: the first `listen` of a server in this thread.
+ * The usual moment a recording starts: the first `listen` of a server in this thread.
  *
  * Before the original call, so that the probe sees the listening descriptor from its birth; and
  * not at preload, because most processes below a command never serve anything.
@@ -12,28 +12,40 @@ import { attempt } from './mechanisms';
 import { followServer, noteListening, startRecording } from './recording';
 import type { Settings } from './settings';
 
+const HTTP2_SERVER = /^Http2(?:Secure)?Server$/;
+
 /** Wraps `net.Server.prototype.listen`, which http, https and cluster workers use as well. */
 export function startAtFirstListen(settings: Settings): void {
   const original = net.Server.prototype.listen;
-  let started = false;
-  let listening = false;
+  const told = new WeakSet<net.Server>();
 
   function listen(this: net.Server): unknown {
-    if (!started) {
-      started = true;
-      startRecording(settings);
-    }
+    startRecording(settings);
     followServer(this);
     // biome-ignore lint/complexity/noArguments: passes on exactly what it was given
     const result = Reflect.apply(original, this, arguments);
-    if (!listening) {
+    if (!told.has(this)) {
+      told.add(this);
       this.once('listening', () => {
-        if (listening) return;
-        listening = true;
-        attempt('listening file', () => noteListening(settings, this.address()));
+        attempt('listening file', () => noteListening(settings, this.address(), servesHttp(this)));
       });
     }
     return result;
   }
   replace(net.Server.prototype, 'listen', listen);
+}
+
+/**
+ * Whether `server` is of `http`, `https` or `http2`. Not by class: asking for those would load
+ * modules that the application does not use.
+ */
+function servesHttp(server: net.Server): boolean {
+  const { closeIdleConnections } = server as { closeIdleConnections?: unknown };
+  if (typeof closeIdleConnections === 'function') return true;
+  let prototype: object | null = server;
+  while (prototype !== null) {
+    if (HTTP2_SERVER.test(prototype.constructor.name)) return true;
+    prototype = Object.getPrototypeOf(prototype);
+  }
+  return false;
 }

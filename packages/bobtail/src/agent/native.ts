@@ -24,6 +24,7 @@ interface NativeProbe {
   roll(): boolean;
   flush(): void;
   intern(text: string): number;
+  adopt(fd: number): void;
 }
 
 const FILE = join(__dirname, '..', '..', 'native', 'bobtail-probe.node');
@@ -42,6 +43,11 @@ export function startProbe(options: StartOptions): Session {
     flush: probe.flush,
     intern: probe.intern,
   };
+}
+
+/** Tells the probe that `fd`, which is older than the recording, is a client's connection. */
+export function adoptDescriptor(fd: number): void {
+  load().adopt(fd);
 }
 
 function load(): NativeProbe {

@@ -12,24 +12,43 @@ import { MarkKind } from './codes';
 import { type Address, warn, writeListening, writeProcess } from './files';
 import { addMechanisms, attempt, reasonOf, watchMechanisms } from './mechanisms';
 import { nameId, startNames } from './names';
-import { startProbe } from './native';
+import { adoptDescriptor, startProbe } from './native';
 import { recorder, type Stream } from './recorder';
 import { provideSession } from './session';
 import type { Settings } from './settings';
 
 const CHUNK_BYTES = 256 * 1024;
 
+let started = false;
 let stream: Stream | undefined;
 let startNs = 0n;
 
-/** Starts the recording. Never throws. */
-export function startRecording(settings: Settings): void {
+/** Starts the recording, the first time only; tells whether this was it. Never throws. */
+export function startRecording(settings: Settings): boolean {
+  if (started) return false;
+  started = true;
   attempt('probe', () => {
     stream = openStream(settings);
   });
   if (stream !== undefined) install(stream, settings);
   writeProcess(settings.folder, threadId);
   watchMechanisms(() => writeProcess(settings.folder, threadId));
+  return true;
+}
+
+/** Tells the probe that a descriptor older than the recording is a connection of a client. */
+export function adoptConnection(fd: number): void {
+  if (stream !== undefined) adoptDescriptor(fd);
+}
+
+/** Follows the request whose arrival started the recording. */
+export function followFirstRequest(message: unknown): void {
+  if (stream === undefined) return;
+  if ('response' in (message as object)) {
+    (require('./requests') as typeof import('./requests')).receive(stream, message);
+  } else {
+    (require('./streams-http2') as typeof import('./streams-http2')).receive(stream, message);
+  }
 }
 
 /** Follows what only a server itself tells of its requests. */
@@ -40,11 +59,11 @@ export function followServer(server: Server): void {
   attempt('http2 servers', () => followHttp2Server(open, server));
 }
 
-/** Tells the command line, and the trace, that a server listens. */
-export function noteListening(settings: Settings, address: Address): void {
+/** Tells the command line, and the trace, that a server listens, and whether it serves HTTP. */
+export function noteListening(settings: Settings, address: Address, http: boolean): void {
   const place = typeof address === 'object' ? String(address?.port) : address;
   stream?.mark(MarkKind.listening, nameId(place));
-  writeListening(settings.folder, address);
+  writeListening(settings.folder, address, http);
 }
 
 function openStream(settings: Settings): Stream {

@@ -26,11 +26,7 @@ let lastSourceEvent = 0;
 
 /** Starts to record HTTP/1.1 requests. */
 export function followRequests(stream: Stream): void {
-  subscribe('http.server.request.start', (message) => {
-    const { request, response } = message as RequestStart;
-    const { method = '', url = '' } = request;
-    beginRequest(stream, response, method, url);
-  });
+  subscribe('http.server.request.start', (message) => receive(stream, message));
 
   const original = http.ServerResponse.prototype.end;
   function end(this: http.ServerResponse): unknown {
@@ -40,6 +36,13 @@ export function followRequests(stream: Stream): void {
     return Reflect.apply(original, this, arguments);
   }
   replace(http.ServerResponse.prototype, 'end', end);
+}
+
+/** Takes a message of `http.server.request.start`. */
+export function receive(stream: Stream, message: unknown): void {
+  const { request, response } = message as RequestStart;
+  const { method = '', url = '' } = request;
+  beginRequest(stream, response, method, url);
 }
 
 /** A request arrives in the current event; its number is kept on `response`. */

@@ -26,10 +26,13 @@ let wrapped = false;
 /** Starts to record HTTP/2 requests, where this Node has a channel for them. */
 export function followHttp2Requests(stream: Stream): void {
   if (!hasChannel) return;
-  subscribe('http2.server.stream.start', (message) => {
-    const { stream: exchange, headers } = message as StreamStart;
-    arrive(stream, exchange, headers);
-  });
+  subscribe('http2.server.stream.start', (message) => receive(stream, message));
+}
+
+/** Takes a message of `http2.server.stream.start`. */
+export function receive(stream: Stream, message: unknown): void {
+  const { stream: exchange, headers } = message as StreamStart;
+  arrive(stream, exchange, headers);
 }
 
 /**

@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import http from 'node:http';
 import http2 from 'node:http2';
 import net from 'node:net';
@@ -276,6 +277,21 @@ for (const node of nodes) {
       kinds.every((kind) => kind === 'emitter'),
       String(kinds),
     );
+  });
+
+  on('a server that never listens is recorded from its first request on', async () => {
+    const end = await run(node, 'unlistened.cjs');
+    assert.deepEqual({ code: end.code, stderr: end.stderr }, { code: 0, stderr: '' });
+    const { trace, all } = recorded(end);
+    assert.deepEqual(facts(all), [
+      ['GET /first', 'GET /first', 200],
+      ['GET /second', 'GET /second', 200],
+    ]);
+    for (const { source, sink } of all) {
+      assert.ok(causes(trace, sink.owner).includes(source.owner), source.text);
+    }
+    const processes = readdirSync(end.folder).filter((name) => name.startsWith('process-'));
+    assert.deepEqual(processes, [`process-${end.pid}-0.json`]);
   });
 
   on('a program that serves nothing leaves nothing', async () => {

@@ -31,6 +31,23 @@ for (const { path, version } of nodes) {
     }
   });
 
+  test(`${version}: workers that are passed their sockets are recorded`, async (t) => {
+    const service = await startRecording(t, [path, fixture('sticky.cjs')]);
+    const answers = new Map();
+    for (let n = 0; n < 40; n += 1) {
+      const pid = Number(await get(service.port, `/${n}`));
+      answers.set(pid, (answers.get(pid) ?? 0) + 1);
+    }
+    const { code, stderr } = await service.end('SIGTERM');
+    assert.equal(code, 0, stderr);
+    const { requests, run } = await reportOf(service.folder);
+    const { count, complete, inferred, unfinished } = requests;
+    const all = { count: 40, complete: 40, inferred: 0, unfinished: 0 };
+    assert.deepEqual({ count, complete, inferred, unfinished }, all);
+    const served = run.processes.filter(({ requests }) => requests > 0);
+    assert.deepEqual(new Map(served.map(({ pid, requests }) => [pid, requests])), answers);
+  });
+
   test(`${version}: a service that is forked is recorded, its parent is not`, async (t) => {
     const service = await startRecording(t, [path, fixture('forker.mjs')]);
     assert.equal(await load(service.port, { count: 100 }), 100);

@@ -124,14 +124,24 @@ test('--best-effort runs the service when it cannot be recorded', async (t) => {
   );
 });
 
+for (const [kind, ...args] of [['http', 'later=200'], ['other']]) {
+  test(`$PORT is that of the ${kind} server`, async (t) => {
+    const service = [NODE, join(PACKAGE, 'test/cli/fixtures/two-servers.cjs'), ...args];
+    const command = ['record', '--no-report', '--on-port', 'echo loads $PORT >&2', '--'];
+    const { stdout, stderr } = await runBobtail([...command, ...service], { cwd: makeFolder(t) });
+    const [, port] = new RegExp(`^${kind} (\\d+)$`, 'm').exec(stdout);
+    assert.match(stderr, new RegExp(`^loads ${port}$`, 'm'));
+  });
+}
+
 test('--on-port runs the load with $PORT, unrecorded, and ends the service', async (t) => {
   const cwd = makeFolder(t);
-  const load = 'echo "load on $PORT, $BOBTAIL_DIR."';
-  const args = ['record', '--no-report', '--on-port', load, '--', NODE, SERVER, 'asked'];
+  const ask = `fetch('http://127.0.0.1:$PORT/load').then((r) => r.text()).then(console.log)`;
+  const load = `"${NODE}" -e "${ask}"; echo "recorded into $BOBTAIL_DIR."`;
+  const args = ['record', '--no-report', '--on-port', load, '--', NODE, SERVER];
   const result = await runBobtail(args, { cwd });
-  const port = /listening (\d+)/.exec(result.stdout)[1];
   assert.equal(result.code, 0, result.stderr);
-  assert.ok(result.stderr.includes(`load on ${port}, .\n`), result.stderr);
+  assert.ok(result.stderr.includes('hello /load\nrecorded into .\n'), result.stderr);
   assert.deepEqual(readRun(join(cwd, 'recording.bobtail')).outcome, {
     exitCode: null,
     signal: 'SIGTERM',

@@ -37,6 +37,8 @@ export interface Listening {
   readonly port?: number;
   readonly path?: string;
   readonly address?: string;
+  /** Whether it is an HTTP server's; another one's may be that of a debugger or of metrics. */
+  readonly http: boolean;
 }
 
 /** All recorded loops, by pid and thread. */
@@ -46,9 +48,11 @@ export function readRecordedProcesses(folder: string): RecordedProcess[] {
     .sort((a, b) => a.pid - b.pid || a.thread - b.thread);
 }
 
-/** All listening processes; the folder's order is arbitrary, so the lowest pid comes first. */
+/** All listening processes: those that serve HTTP first, then by pid (folders have no order). */
 export function readListening(folder: string): Listening[] {
-  return readAll<Listening>(folder, /^listening-\d+\.json$/).sort((a, b) => a.pid - b.pid);
+  return readAll<Listening>(folder, /^listening-\d+\.json$/).sort(
+    (a, b) => Number(b.http) - Number(a.http) || a.pid - b.pid,
+  );
 }
 
 /** `127.0.0.1:3000`, `port 3000` or a socket's path. */

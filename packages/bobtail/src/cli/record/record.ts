@@ -48,6 +48,8 @@ export interface Recorded {
 }
 
 const LISTENING_POLL_MS = 50;
+/** How long a server that is not of HTTP waits for one that is. */
+const HTTP_GRACE_MS = 1_000;
 const PROGRESS_MS = 1_000;
 const NS_PER_MS = 1e6;
 
@@ -201,11 +203,16 @@ class Session {
     }
   }
 
+  /** The first HTTP server; one of another kind when none follows it. */
   async #firstListening(): Promise<Listening | undefined> {
+    let otherSinceMs: number | undefined;
     while (this.#service.running) {
       const [first] = readListening(this.#folder.path);
       if (first !== undefined) {
-        return first;
+        otherSinceMs ??= performance.now();
+        if (first.http || performance.now() - otherSinceMs >= HTTP_GRACE_MS) {
+          return first;
+        }
       }
       await Promise.race([sleep(LISTENING_POLL_MS), this.#service.ended]);
     }
