@@ -1,7 +1,7 @@
 //! From sums to the report: means, ranks, findings.
 
+use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 
 use crate::aggregate::{Aggregate, IoKey, IoSums, Sums};
 use crate::findings::{self, Evidence};

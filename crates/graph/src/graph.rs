@@ -160,6 +160,8 @@ fn only_for_walks(record: &Record) -> bool {
             | Record::Resume { .. }
             | Record::Register { .. }
             | Record::Gc { .. }
+            | Record::Work { .. }
+            | Record::NotRunning { .. }
             | Record::Location { .. }
     )
 }

@@ -109,6 +109,8 @@ impl Recorder {
                 self.tick(end_ns);
                 self.history.collections.push(kind, begin_ns, end_ns);
             }
+            // Not accounted yet.
+            Record::Work { .. } | Record::NotRunning { .. } => {}
             other => self.fact(other),
         }
     }

@@ -10,7 +10,7 @@ mod support;
 use bobtail_graph::{Graph, Hop, Options, RequestPath, Window};
 use bobtail_testkit::{Drawn, Shape, Simulation};
 use bobtail_trace::record::{
-    HandleKind, LoopKind, LossKind, MicroKind, Ready, ReadyQuality, Record,
+    HandleKind, LoopKind, LossKind, MicroKind, NotRunningCause, Ready, ReadyQuality, Record,
 };
 use proptest::prelude::*;
 use support::paths;
@@ -119,7 +119,7 @@ fn any_record() -> impl Strategy<Value = Record> {
     let id = 0..12u32;
     let ns = 0..60u64;
     (
-        0..13u8,
+        0..15u8,
         id.clone(),
         id.clone(),
         id,
@@ -173,6 +173,7 @@ fn record(what: u8, [a, b, c]: [u32; 3], [t, u]: [u64; 2], flag: bool) -> Record
             handle: a,
             at_ns: t,
             bytes: u,
+            unsent: u64::from(c) % 3,
         },
         9 => Record::HandleOpen {
             handle: a,
@@ -190,6 +191,18 @@ fn record(what: u8, [a, b, c]: [u32; 3], [t, u]: [u64; 2], flag: bool) -> Record
             at_ns: t,
             route: b,
             status: c,
+        },
+        12 => Record::Work {
+            end_ns: t,
+            span_ns: u,
+            jit_ns: u64::from(a),
+            ic_ns: u64::from(b),
+        },
+        13 => Record::NotRunning {
+            at_ns: t,
+            end_ns: t.min(u),
+            duration_ns: u64::from(a),
+            cause: NotRunningCause::ALL[b as usize % NotRunningCause::ALL.len()],
         },
         _ => Record::Gc {
             kind: a,

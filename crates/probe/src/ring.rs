@@ -210,7 +210,7 @@ mod tests {
         let mut writer = unsafe { Writer::new(Live::new(file.live()), ring.clone(), 0) };
         for at_ns in 1..=count {
             while maps(at_ns) && slots.map_next(&ring, &file).expect("maps") {}
-            writer.put(|out, last_ns| encode::write(out, last_ns, at_ns, at_ns as u32, 1));
+            writer.put(|out, last_ns| encode::write(out, last_ns, at_ns, at_ns as u32, 1, 0));
         }
         let lost = writer.live.get(live::LOSSES);
         let bytes = std::fs::read(&description.path).expect("readable");

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use bobtail_trace::record::{
-    EventId, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, Ns, Ready, ReadyQuality, Record,
-    StringId,
+    EventId, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, Ns, Ready,
+    ReadyQuality, Record, StringId,
 };
 
 use crate::line::Line;
@@ -126,6 +126,7 @@ impl Drawing {
                 handle: line.number(),
                 at_ns,
                 bytes: line.field_number("bytes").unwrap_or(1).into(),
+                unsent: line.field_number("unsent").unwrap_or(0).into(),
             },
             "source" => Record::Source {
                 request: line.number(),
@@ -139,6 +140,13 @@ impl Drawing {
                 route: self.string(&mut line),
             },
             "gc" => self.gc(&mut line),
+            "work" => Record::Work {
+                end_ns: at_ns,
+                span_ns: line.field_duration("span").expect("work span=duration"),
+                jit_ns: line.field_duration("jit").unwrap_or(0),
+                ic_ns: line.field_duration("ic").unwrap_or(0),
+            },
+            "not-running" => self.not_running(&mut line),
             "at" => Record::Location {
                 at_ns,
                 name: self.string(&mut line),
@@ -201,6 +209,19 @@ impl Drawing {
             kind,
             begin_ns,
             end_ns: self.now,
+        }
+    }
+
+    fn not_running(&mut self, line: &mut Line<'_>) -> Record {
+        Record::NotRunning {
+            at_ns: self.now,
+            end_ns: line.field_time("end").unwrap_or(self.now),
+            duration_ns: line
+                .field_duration("for")
+                .expect("not-running for=duration"),
+            cause: line
+                .field_known("cause", NotRunningCause::from_word)
+                .unwrap_or(NotRunningCause::Preempted),
         }
     }
 

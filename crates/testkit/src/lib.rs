@@ -36,7 +36,9 @@
 //! | `resume event` | likewise |
 //! | `poll` | `[for=duration] [count=n]`; the time is when the loop entered the kernel |
 //! | `register kind op=o` | `["resource"] [due=time]` |
-//! | `write h` | `[bytes=n]` |
+//! | `write h` | `[bytes=n] [unsent=n]` |
+//! | `work` | `span=duration [jit=duration] [ic=duration]`; the time is its end |
+//! | `not-running` | `for=duration [end=time] [cause=word]`; the time is when it was told |
 //! | `source r "name"` | |
 //! | `sink r status` | `["route"]` |
 //! | `gc kind for=duration` | scavenge, minor, mark, incremental, weak; time: its begin |

@@ -145,6 +145,7 @@ impl Simulation {
             handle: socket,
             at_ns: self.now,
             bytes: 100,
+            unsent: 0,
         });
         let answered = self.now + self.random.between(100_000, 4_000_000);
         self.plan(answered, Happening::Answer { socket, group });
@@ -167,6 +168,7 @@ impl Simulation {
             handle,
             at_ns: self.now,
             bytes: 1000,
+            unsent: 0,
         });
         let waits = Waits {
             count: job.steps,

@@ -52,11 +52,22 @@ codes!(
         ServerConnection = 1 "server", ClientConnection = 2 "client", Listener = 3 "listener",
         Pipe = 4 "pipe", Udp = 5 "udp", UnixServerConnection = 6 "unix-server",
         UnixClientConnection = 7 "unix-client", Other = 8 "other",
+        /// A MessagePort or a Worker: a WRITE is a post.
+        Port = 9 "port",
     }
 );
 codes!(
     /// How well a ready time is known.
     ReadyQuality { Exact = 0 "exact", UpperBound = 1 "bound", Estimate = 2 "estimate" }
+);
+codes!(
+    /// Why a thread that could have run did not.
+    NotRunningCause {
+        /// The kernel took the processor away: for another thread, or because the quota was used.
+        Preempted = 0 "preempted",
+        /// The kernel told how long, not why.
+        Other = 1 "other",
+    }
 );
 codes!(
     /// Moments of the run.

@@ -8,7 +8,8 @@ use crate::error::Damage;
 use crate::fields::{Fields, known, range};
 use crate::layout::tag;
 use crate::record::{
-    EventId, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, Ns, Ready, ReadyQuality, Record,
+    EventId, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, Ns, Ready,
+    ReadyQuality, Record,
 };
 
 /// State of the stream after a record.
@@ -108,14 +109,6 @@ impl Fields<'_> {
                 Ok(Record::LoopEnd { end_ns })
             }
             tag::POLL => self.poll(),
-            tag::WRITE => {
-                let at_ns = self.time()?;
-                Ok(Record::Write {
-                    handle: self.number("handle")?,
-                    at_ns,
-                    bytes: self.take()?,
-                })
-            }
             tag::HANDLE_OPEN => self.handle_open(),
             tag::HANDLE_CLOSE => {
                 let at_ns = self.time()?;
@@ -153,10 +146,13 @@ impl Fields<'_> {
                 })
             }
             tag::LOSS => self.loss(),
+            tag::NOT_RUNNING => self.not_running(),
             _ => match tag & tag::KIND_BITS {
                 tag::LOOP_BEGIN => self.loop_begin(tag),
                 tag::RESUME if tag & tag::FLAG_B == 0 => self.resume(tag),
                 tag::REGISTER if tag & tag::FLAG_B == 0 => self.register(tag),
+                tag::WRITE if tag & tag::FLAG_B == 0 => self.write(tag),
+                tag::WORK => self.work(tag),
                 _ => Err(Damage::Tag(tag)),
             },
         }
@@ -254,6 +250,59 @@ impl Fields<'_> {
             at_ns,
             resource,
             due_ns,
+        })
+    }
+
+    fn write(&mut self, tag: u8) -> Result<Record, Damage> {
+        let at_ns = self.time()?;
+        let handle = self.number("handle")?;
+        let bytes = self.take()?;
+        let unsent = match tag & tag::FLAG_A {
+            0 => 0,
+            _ => self.take()?,
+        };
+        Ok(Record::Write {
+            handle,
+            at_ns,
+            bytes,
+            unsent,
+        })
+    }
+
+    fn work(&mut self, tag: u8) -> Result<Record, Damage> {
+        let end_ns = self.time()?;
+        let span_ns = self.take()?;
+        end_ns.checked_sub(span_ns).ok_or(range("span", span_ns))?;
+        let mut class_ns = |flag| match tag & flag {
+            0 => Ok(0),
+            _ => self.take(),
+        };
+        let jit_ns = class_ns(tag::FLAG_A)?;
+        let ic_ns = class_ns(tag::FLAG_B)?;
+        Ok(Record::Work {
+            end_ns,
+            span_ns,
+            jit_ns,
+            ic_ns,
+        })
+    }
+
+    fn not_running(&mut self) -> Result<Record, Damage> {
+        let at_ns = self.time()?;
+        let ago_ns = self.take()?;
+        let end_ns = at_ns
+            .checked_sub(ago_ns)
+            .ok_or(range("time - end", ago_ns))?;
+        let duration_ns = self.take()?;
+        end_ns
+            .checked_sub(duration_ns)
+            .ok_or(range("duration", duration_ns))?;
+        let code = self.number("cause")?;
+        Ok(Record::NotRunning {
+            at_ns,
+            end_ns,
+            duration_ns,
+            cause: known(NotRunningCause::from_code(code), "cause", code)?,
         })
     }
 

@@ -135,8 +135,12 @@ pub fn line(record: &Record, start_ns: Ns, strings: &Strings) -> String {
             handle,
             at_ns,
             bytes,
+            unsent,
         } => {
-            format!("{} write handle={handle} bytes={bytes}", at(at_ns))
+            format!(
+                "{} write handle={handle} bytes={bytes} unsent={unsent}",
+                at(at_ns)
+            )
         }
         Record::HandleOpen {
             handle,
@@ -178,6 +182,27 @@ pub fn line(record: &Record, start_ns: Ns, strings: &Strings) -> String {
             end_ns,
         } => {
             format!("{} gc begin={} kind={kind}", at(end_ns), at(begin_ns))
+        }
+        Record::Work {
+            end_ns,
+            span_ns,
+            jit_ns,
+            ic_ns,
+        } => {
+            format!("{} work span={span_ns} jit={jit_ns} ic={ic_ns}", at(end_ns))
+        }
+        Record::NotRunning {
+            at_ns,
+            end_ns,
+            duration_ns,
+            cause,
+        } => {
+            format!(
+                "{} not-running end={} duration={duration_ns} cause={}",
+                at(at_ns),
+                at(end_ns),
+                cause.word()
+            )
         }
         Record::Location { at_ns, name: id } => {
             format!("{} location name={}", at(at_ns), name(id))

@@ -6,8 +6,8 @@
 
 use crate::layout::{MAX_RECORD_BYTES, tag};
 use crate::record::{
-    EventId, HandleId, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, OpId, ReadyQuality,
-    RequestId, StringId,
+    EventId, HandleId, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, OpId,
+    ReadyQuality, RequestId, StringId,
 };
 
 /// The bytes from `position` on; `position <= limit` guarantees that they lie in the chunk.
@@ -163,13 +163,24 @@ pub fn register(
     cursor.done()
 }
 
-/// The current event handed `bytes` to the kernel.
+/// The current event handed `bytes` to the kernel; `unsent` bytes still wait in the process.
 #[inline]
-pub fn write(out: &mut Window, last_ns: u64, at_ns: u64, handle: HandleId, bytes: u64) -> Encoded {
-    let mut cursor = Cursor::new(out, tag::WRITE, last_ns);
+pub fn write(
+    out: &mut Window,
+    last_ns: u64,
+    at_ns: u64,
+    handle: HandleId,
+    bytes: u64,
+    unsent: u64,
+) -> Encoded {
+    let flags = if unsent != 0 { tag::FLAG_A } else { 0 };
+    let mut cursor = Cursor::new(out, tag::WRITE | flags, last_ns);
     cursor.time(at_ns);
     cursor.put32(handle);
     cursor.put(bytes);
+    if unsent != 0 {
+        cursor.put(unsent);
+    }
     cursor.done()
 }
 
@@ -241,6 +252,52 @@ pub fn gc(out: &mut Window, last_ns: u64, end_ns: u64, duration_ns: u64, kind: u
     cursor.time(end_ns);
     cursor.put(duration_ns);
     cursor.put32(kind);
+    cursor.done()
+}
+
+/// Compilation and inline-cache misses of the `span_ns` until `end_ns`, each exclusive.
+#[inline]
+pub fn work(
+    out: &mut Window,
+    last_ns: u64,
+    end_ns: u64,
+    span_ns: u64,
+    jit_ns: u64,
+    ic_ns: u64,
+) -> Encoded {
+    let mut flags = 0;
+    if jit_ns != 0 {
+        flags |= tag::FLAG_A;
+    }
+    if ic_ns != 0 {
+        flags |= tag::FLAG_B;
+    }
+    let mut cursor = Cursor::new(out, tag::WORK | flags, last_ns);
+    cursor.time(end_ns);
+    cursor.put(span_ns);
+    for class_ns in [jit_ns, ic_ns] {
+        if class_ns != 0 {
+            cursor.put(class_ns);
+        }
+    }
+    cursor.done()
+}
+
+/// The thread could have run but did not, for `duration_ns` until `end_ns`; told at `at_ns`.
+#[inline]
+pub fn not_running(
+    out: &mut Window,
+    last_ns: u64,
+    at_ns: u64,
+    end_ns: u64,
+    duration_ns: u64,
+    cause: NotRunningCause,
+) -> Encoded {
+    let mut cursor = Cursor::new(out, tag::NOT_RUNNING, last_ns);
+    cursor.time(at_ns);
+    cursor.put(cursor.last_ns.saturating_sub(end_ns));
+    cursor.put(duration_ns);
+    cursor.put32(cause.code());
     cursor.done()
 }
 

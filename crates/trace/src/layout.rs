@@ -116,11 +116,14 @@ pub mod tag {
     pub const LOCATION: u8 = 13;
     pub const MARK: u8 = 14;
     pub const LOSS: u8 = 15;
+    pub const WORK: u8 = 16;
+    pub const NOT_RUNNING: u8 = 17;
 
     pub const KIND_BITS: u8 = 0x3f;
-    /// Bit 6: ready known (LOOP_BEGIN), timed (MICRO, RESUME), has due (REGISTER).
+    /// Bit 6: ready known (LOOP_BEGIN), timed (MICRO, RESUME), has due (REGISTER), has unsent
+    /// (WRITE), has jit (WORK).
     pub const FLAG_A: u8 = 0x40;
-    /// Bit 7: has op (LOOP_BEGIN), registrar known (MICRO).
+    /// Bit 7: has op (LOOP_BEGIN), registrar known (MICRO), has ic (WORK).
     pub const FLAG_B: u8 = 0x80;
 }
 

@@ -3,7 +3,9 @@
 //! Decoded records are plain data with every delta resolved, so that no stage after this one knows
 //! how a trace is laid out on disk (`spec/trace-format.md`).
 
-pub use crate::code::{HandleKind, LoopKind, LossKind, MarkKind, MicroKind, ReadyQuality};
+pub use crate::code::{
+    HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, ReadyQuality,
+};
 
 /// Nanoseconds of `CLOCK_MONOTONIC`.
 pub type Ns = u64;
@@ -63,7 +65,10 @@ pub enum Record {
     Write {
         handle: HandleId,
         at_ns: Ns,
+        /// What the kernel took.
         bytes: u64,
+        /// Bytes for this handle that still wait in the process after the call.
+        unsent: u64,
     },
     /// A descriptor came to be (accept, connect) or was first seen.
     HandleOpen {
@@ -89,6 +94,22 @@ pub enum Record {
     },
     /// A garbage collection; `kind` is V8's `GCType`.
     Gc { kind: u32, begin_ns: Ns, end_ns: Ns },
+    /// What the thread spent in compilation and in inline-cache misses between
+    /// `end_ns - span_ns` and `end_ns`, exclusive of each other and of collections.
+    Work {
+        end_ns: Ns,
+        span_ns: u64,
+        jit_ns: u64,
+        ic_ns: u64,
+    },
+    /// The thread could have run but did not, for `duration_ns` until `end_ns`. Told later, at
+    /// `at_ns`: records before this one may lie after that time.
+    NotRunning {
+        at_ns: Ns,
+        end_ns: Ns,
+        duration_ns: u64,
+        cause: NotRunningCause,
+    },
     /// What the current event was executing at that time.
     Location { at_ns: Ns, name: StringId },
     /// A moment of the run.

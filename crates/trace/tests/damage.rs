@@ -179,9 +179,27 @@ fn a_damaged_string_table_is_an_error_or_shorter() {
 #[test]
 fn a_damaged_record_names_its_offset_and_value() {
     let range = |field, value| Damage::Range { field, value };
-    let cases: [(&[u8], Damage); 14] = [
+    let cases: [(&[u8], Damage); 20] = [
         (&[0], Damage::Tag(0)),
-        (&[16], Damage::Tag(16)),
+        (&[18], Damage::Tag(18)),
+        (&[0x87, 0, 1, 1], Damage::Tag(0x87)),
+        (&[0x51, 0, 0, 0, 0], Damage::Tag(0x51)),
+        (&[16, 0, 0x80, 0x80, 0x80, 1], range("span", 1 << 21)),
+        (
+            &[17, 0, 0x80, 0x80, 0x80, 1, 0, 0],
+            range("time - end", 1 << 21),
+        ),
+        (
+            &[17, 0, 0, 0x80, 0x80, 0x80, 1, 0],
+            range("duration", 1 << 21),
+        ),
+        (
+            &[17, 0, 0, 0, 2],
+            Damage::Code {
+                field: "cause",
+                value: 2,
+            },
+        ),
         (&[0x42, 0], Damage::Tag(0x42)),
         (&[0x84, 0], Damage::Tag(0x84)),
         (&[0x86, 0, 1, 1, 0], Damage::Tag(0x86)),

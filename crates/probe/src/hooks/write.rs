@@ -131,7 +131,7 @@ fn after(writing: Option<Writing>, result: isize, wanted: impl FnOnce() -> usize
     let (at_ns, handle) = (state.writer.relative(at_ns), writing.handle);
     state
         .writer
-        .put(|out, last_ns| encode::write(out, last_ns, at_ns, handle, result as u64));
+        .put(|out, last_ns| encode::write(out, last_ns, at_ns, handle, result as u64, 0));
     if writing.entry.is_client.load(Relaxed) != 0 {
         let request = state.writer.live.get(live::CONTEXT);
         writing.entry.request.store(request, Relaxed);

@@ -1,6 +1,6 @@
 //! The writer's part for one record: absolute numbers and times to what the encoder takes.
 //!
-//! Apart from the layout of the file, because this is a table of fifteen kinds and nothing else.
+//! Apart from the layout of the file, because this is a table of seventeen kinds and nothing else.
 
 use super::{TraceWriter, WriteError};
 use crate::encode::{self, Encoded, LoopBegin, Window};
@@ -96,7 +96,8 @@ impl TraceWriter {
                 handle,
                 at_ns,
                 bytes,
-            } => encode::write(out, last_ns, at(at_ns)?, handle, bytes),
+                unsent,
+            } => encode::write(out, last_ns, at(at_ns)?, handle, bytes, unsent),
             Record::HandleOpen {
                 handle,
                 kind,
@@ -125,6 +126,18 @@ impl TraceWriter {
                 let duration_ns = end_ns.saturating_sub(begin_ns);
                 encode::gc(out, last_ns, at(end_ns)?, duration_ns, kind)
             }
+            Record::Work {
+                end_ns,
+                span_ns,
+                jit_ns,
+                ic_ns,
+            } => encode::work(out, last_ns, at(end_ns)?, span_ns, jit_ns, ic_ns),
+            Record::NotRunning {
+                at_ns,
+                end_ns,
+                duration_ns,
+                cause,
+            } => encode::not_running(out, last_ns, at(at_ns)?, at(end_ns)?, duration_ns, cause),
             Record::Location { at_ns, name } => encode::location(out, last_ns, at(at_ns)?, name),
             Record::Mark { kind, at_ns, text } => {
                 encode::mark(out, last_ns, at(at_ns)?, kind, text)

@@ -4,7 +4,8 @@
 //! them into a valid sequence; a shrunken plan is still valid.
 
 use bobtail_trace::record::{
-    HandleKind, LoopKind, LossKind, MarkKind, MicroKind, Ns, Ready, ReadyQuality, Record,
+    HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, Ns, Ready, ReadyQuality,
+    Record,
 };
 
 use crate::support::START_NS;
@@ -37,7 +38,7 @@ fn record(step: &Step, now: &mut Ns, event: &mut u32) -> Record {
         *now += step.dt;
         *now
     };
-    match step.kind % 15 {
+    match step.kind % 17 {
         0 => {
             let begin_ns = time();
             let kind = pick(LoopKind::ALL, a);
@@ -100,6 +101,7 @@ fn record(step: &Step, now: &mut Ns, event: &mut u32) -> Record {
             handle: a,
             at_ns: time(),
             bytes: wide,
+            unsent: if flag { u64::from(b) } else { 0 },
         },
         7 => {
             let kind = pick(HandleKind::ALL, b);
@@ -142,6 +144,24 @@ fn record(step: &Step, now: &mut Ns, event: &mut u32) -> Record {
             at_ns: time(),
             text: b,
         },
+        14 => {
+            let end_ns = time();
+            Record::Work {
+                end_ns,
+                span_ns: wide % START_NS,
+                jit_ns: u64::from(a),
+                ic_ns: if flag { u64::from(b) } else { 0 },
+            }
+        }
+        15 => {
+            let at_ns = time();
+            Record::NotRunning {
+                at_ns,
+                end_ns: at_ns,
+                duration_ns: wide % START_NS,
+                cause: pick(NotRunningCause::ALL, a),
+            }
+        }
         _ => Record::Loss {
             kind: pick(LossKind::ALL, a),
             count: wide,

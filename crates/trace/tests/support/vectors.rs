@@ -6,7 +6,8 @@
 use bobtail_trace::dump::{dump, error_line};
 use bobtail_trace::layout::chunk;
 use bobtail_trace::record::{
-    HandleKind, LoopKind, LossKind, MarkKind, MicroKind, Ready, ReadyQuality, Record,
+    HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, Ready, ReadyQuality,
+    Record,
 };
 use bobtail_trace::{Detail, Header, OnDamage, TraceReader, TraceWriter, WriteError};
 
@@ -192,11 +193,13 @@ fn facts(ids: [u32; 5]) -> Vec<Record> {
             handle: 8,
             at_ns: at(30),
             bytes: 1 << 40,
+            unsent: 1 << 20,
         },
         Record::Write {
             handle: 0,
             at_ns: at(40),
             bytes: 0,
+            unsent: 0,
         },
         Record::HandleClose {
             handle: 8,
@@ -210,6 +213,30 @@ fn facts(ids: [u32; 5]) -> Vec<Record> {
             kind: 4,
             begin_ns: at(70),
             end_ns: at(5_000_070),
+        },
+        Record::Work {
+            end_ns: at(5_000_072),
+            span_ns: 90_000,
+            jit_ns: 80_000,
+            ic_ns: 300,
+        },
+        Record::Work {
+            end_ns: at(5_000_074),
+            span_ns: 2,
+            jit_ns: 0,
+            ic_ns: 2,
+        },
+        Record::NotRunning {
+            at_ns: at(5_000_078),
+            end_ns: at(60),
+            duration_ns: 40,
+            cause: NotRunningCause::Preempted,
+        },
+        Record::NotRunning {
+            at_ns: at(5_000_078),
+            end_ns: at(5_000_078),
+            duration_ns: 0,
+            cause: NotRunningCause::Other,
         },
         Record::Sink {
             request: 1,
@@ -307,6 +334,7 @@ fn requests(count: u32, max_slots: u32) -> Result<TraceWriter, WriteError> {
                 handle: request,
                 at_ns: at(280_000),
                 bytes: 120,
+                unsent: 0,
             },
             Record::Sink {
                 request,

@@ -24,6 +24,8 @@ const KINDS = [
   'location',
   'mark',
   'loss',
+  'work',
+  'not-running',
 ];
 const LOOP_KINDS = [
   null,
@@ -107,7 +109,11 @@ export function decodeRecords(bytes, state) {
       if (low) r.dueNs = r.atNs + varint();
       return r;
     },
-    write: () => ({ atNs: time(), handle: varint(), bytes: varint() }),
+    write(low) {
+      const r = { atNs: time(), handle: varint(), bytes: varint(), unsent: 0 };
+      if (low) r.unsent = varint();
+      return r;
+    },
     'handle-open': () => ({ atNs: time(), handle: varint(), kind: varint(), name: varint() }),
     'handle-close': () => ({ atNs: time(), handle: varint() }),
     source: () => ({ atNs: time(), request: varint(), name: varint() }),
@@ -115,6 +121,16 @@ export function decodeRecords(bytes, state) {
     gc: () => ({ atNs: time(), durationNs: varint(), kind: varint() }),
     location: () => ({ atNs: time(), name: varint() }),
     mark: () => ({ atNs: time(), kind: varint(), name: varint() }),
+    work(low, high) {
+      const r = { atNs: time(), spanNs: varint(), jitNs: 0, icNs: 0 };
+      if (low) r.jitNs = varint();
+      if (high) r.icNs = varint();
+      return r;
+    },
+    'not-running'() {
+      const r = { atNs: time() };
+      return { ...r, endNs: r.atNs - varint(), durationNs: varint(), cause: varint() };
+    },
     loss: () => {
       const r = { kind: varint(), count: varint(), events: varint() };
       state.event += r.events;
