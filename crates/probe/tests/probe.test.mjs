@@ -9,7 +9,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const folder = path.dirname(fileURLToPath(import.meta.url));
@@ -103,7 +103,41 @@ function only(out) {
   return read(path.join(out, files[0]));
 }
 
+/**
+ * Has the kernel stamp what is received, from now until the tests end.
+ *
+ * Linux turns stamping on with the first socket that wants it, but does so in the background, and
+ * off with the last: what arrives in between has no stamp, so its ready time is a bound. That is
+ * right, but not what these tests are about; so one socket that wants stamps is kept open.
+ */
+async function keepStamps() {
+  const out = fs.mkdtempSync(path.join(os.tmpdir(), 'bobtail-stamps-'));
+  const script = path.join(folder, 'scenarios.cjs');
+  const env = { ...process.env, BOBTAIL_PROBE: probe };
+  const child = spawn(nodes[0], [script, 'stamps', out], { env, stdio: ['ignore', 'ignore', 2] });
+  const isStamped = () =>
+    traces(out).some((file) =>
+      begins(read(path.join(out, file)), 'udp').some((r) => r.quality === 'exact'),
+    );
+  const deadline = Date.now() + TIMEOUT_MS;
+  while (!isStamped()) {
+    assert.equal(child.exitCode, null);
+    assert.ok(Date.now() < deadline, 'the kernel stamps nothing');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return () => {
+    child.kill('SIGKILL');
+    fs.rmSync(out, { recursive: true, force: true });
+  };
+}
+
 const begins = (trace, kind) => trace.of('loop-begin').filter((record) => record.kind === kind);
+
+let endStamps = () => {};
+before(async () => {
+  endStamps = await keepStamps();
+});
+after(() => endStamps());
 
 for (const node of nodes) {
   const version = execFileSync(node, ['-p', 'process.version'], { encoding: 'utf8' }).trim();
@@ -154,7 +188,7 @@ for (const node of nodes) {
         const started = done.readyNs - Number(done.run);
         assert.ok(job.at <= started, `${job.line}\n${done.line}`);
       }
-      // All 240 were ready while the thread was busy for 60 ms.
+      // All but the last few were ready before the thread had been busy for 60 ms more.
       const waits = registered.slice(0, 200).map((job) => {
         const done = byOp.get(job.op);
         return done.at - done.readyNs;
@@ -185,15 +219,14 @@ for (const node of nodes) {
       const script = path.join(folder, 'scenarios.cjs');
       const env = { ...process.env, BOBTAIL_PROBE: probe };
       const child = spawn(node, [script, 'hang', out], { env, stdio: ['ignore', 'pipe', 2] });
-      await new Promise((resolve) => child.stdout.once('data', resolve));
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      const told = await new Promise((resolve) => child.stdout.once('data', resolve));
       child.kill('SIGKILL');
       await new Promise((resolve) => child.on('close', resolve));
       const trace = only(out);
       const server = trace.of('handle-open').filter((r) => r.kind === 'server');
       const reads = begins(trace, 'read').filter((r) => r.handle === server[0].handle);
       assert.ok(reads.length >= 300, `${reads.length}`);
-      assert.ok(begins(trace, 'pool').length > 5);
+      assert.ok(begins(trace, 'pool').length >= JSON.parse(told).jobs);
     });
 
     it('goes on when the disk is full', async (t) => {
@@ -393,10 +426,20 @@ for (const node of nodes) {
 
     it('says when a ready time is only a bound', async (t) => {
       const out = temporary(t);
-      await run(node, out, 'upload');
-      const reads = begins(only(out), 'read');
-      assert.ok(reads.some((r) => r.quality === 'bound'));
-      assert.ok(reads.filter((r) => r.quality === 'exact').length >= 20);
+      const { reads, full } = await run(node, out, 'upload');
+      const trace = only(out);
+      const server = trace.of('handle-open').filter((r) => r.kind === 'server');
+      assert.equal(server.length, reads.length);
+      for (const [n, { handle }] of server.entries()) {
+        const seen = begins(trace, 'read').filter((r) => r.handle === handle);
+        // The last one is the end of the connection.
+        assert.equal(seen.length, reads[n].length + 1);
+        for (const [index, bytes] of reads[n].entries()) {
+          // A full buffer may hold several segments, and libuv reads on at once after it.
+          const isBound = bytes === full || reads[n][index - 1] === full;
+          assert.equal(seen[index].quality, isBound ? 'bound' : 'exact', seen[index].line);
+        }
+      }
     });
 
     for (const helper of ['0', '1']) {
@@ -407,9 +450,9 @@ for (const node of nodes) {
         const server = trace.of('handle-open').filter((r) => r.kind === 'unix-server');
         const handles = new Set(server.map((r) => r.handle));
         const reads = begins(trace, 'read').filter((r) => handles.has(r.handle));
-        // The second and third request came 10 and 20 ms after the first, which took 60 ms.
+        // Two came while the first was served, which took 200 ms more; then one waited for both.
         const waits = reads.map((r) => r.at - r.readyNs).sort((a, b) => b - a);
-        assert.ok(waits[0] > 60e6 && waits[1] > 25e6, waits.join());
+        assert.ok(waits[0] > 250e6 && waits[1] > 100e6, waits.join());
         const quality = helper === '1' ? 'estimate' : 'bound';
         assert.ok(reads.filter((r) => r.quality === quality).length >= 2);
       });

@@ -54,12 +54,27 @@ async function client(port, count, body = '') {
   await closed(socket);
 }
 
+/** Waits until `isSo()`, turning the loop; the test that waits for it is killed after two minutes. */
+async function until(isSo) {
+  while (!isSo()) await promisify(setImmediate)();
+}
+
 const answer = (request, response) => {
   request.resume();
   response.end('ok');
 };
 
 const scenarios = {
+  // Asked for one datagram after the other until it is killed.
+  async stamps() {
+    start();
+    const udp = dgram.createSocket('udp4');
+    await new Promise((resolve) => udp.bind(0, '127.0.0.1', resolve));
+    udp.on('message', () => setTimeout(() => udp.send('next', udp.address().port), 5));
+    udp.send('first', udp.address().port);
+    await new Promise(() => {});
+  },
+
   async http([count = '200']) {
     const { mechanisms } = start();
     const server = http.createServer(answer);
@@ -78,9 +93,13 @@ const scenarios = {
     const add = (run) => jobs.push(new Promise((resolve) => run(resolve)));
     await sleep(5);
     for (let n = 0; n < 200; n++) add((done) => fs.stat(file, done));
+    const taken = path.join(out, 'taken');
+    add((done) => fs.mkdir(taken, done));
     for (let n = 0; n < 20; n++) add((done) => crypto.pbkdf2('a', 'b', 100, 16, 'sha1', done));
     for (let n = 0; n < 20; n++) add((done) => crypto.randomBytes(64, done));
     for (let n = 0; n < 20; n++) add((done) => dns.lookup('localhost', done));
+    // Jobs are taken in order: when the folder is there, all but the last few stats have ended.
+    while (!fs.existsSync(taken));
     spin(60);
     await Promise.all(jobs);
     for (let n = 0; n < 50; n++) {
@@ -96,19 +115,22 @@ const scenarios = {
     const server = http.createServer(answer);
     const { port } = await listen(server, 0, '127.0.0.1');
     await client(port, 300);
-    process.stdout.write(`${JSON.stringify({ port })}\n`);
-    setInterval(() => crypto.randomBytes(16, () => {}), 1);
+    let jobs = 0;
+    setInterval(() => crypto.randomBytes(16, () => jobs++), 1);
+    await until(() => jobs >= 20);
+    process.stdout.write(`${JSON.stringify({ port, jobs })}\n`);
     await new Promise(() => {});
   },
 
   async full() {
     start({ maxBytes: 1e9, chunkBytes: 65536 });
     let done = 0;
-    const end = performance.now() + 3000;
-    while (performance.now() < end) {
+    const round = async () => {
       await Promise.all(Array.from({ length: 50 }, () => promisify(crypto.randomBytes)(16)));
       done += 50;
-    }
+    };
+    while (probe.inspect().losses['disk-full'] === 0) await round();
+    for (let n = 0; n < 10; n++) await round();
     return { done, inspect: probe.inspect() };
   },
 
@@ -130,6 +152,7 @@ const scenarios = {
       await promisify(fs.readFile)(__filename);
     }
     server.close();
+    await closed(server);
     return { connections: 800 };
   },
 
@@ -238,7 +261,7 @@ const scenarios = {
 
   async rolling() {
     start({ chunkBytes: 8192, maxBytes: 8192 * 20 + (1 << 20) });
-    for (let n = 0; n < 6000; n++) {
+    while (probe.inspect().chunk <= 30) {
       await Promise.all([promisify(crypto.randomBytes)(8), promisify(crypto.randomBytes)(8)]);
     }
     return { inspect: probe.inspect() };
@@ -351,7 +374,7 @@ const scenarios = {
       clock.read,
     ];
     function serializeEverything(helper) {
-      const end = performance.now() + 30;
+      const end = performance.now() + 100;
       while (helper() < end) JSON.stringify(orders);
     }
     for (const helper of [...helpers, ...helpers]) {
@@ -364,7 +387,7 @@ const scenarios = {
   async location() {
     start();
     function slowFunction() {
-      spin(40);
+      spin(250);
     }
     await sleep(5);
     await new Promise((resolve) =>
@@ -433,42 +456,72 @@ const scenarios = {
     return { unix };
   },
 
+  // Many small messages, then bodies until a read has filled libuv's buffer.
   async upload() {
     start();
-    const server = http.createServer((request, response) => {
-      let bytes = 0;
-      request.on('data', (data) => {
-        bytes += data.length;
+    const FULL = 65_536;
+    const reads = [];
+    const server = net.createServer((socket) => {
+      const own = [];
+      reads.push(own);
+      socket.on('data', (data) => {
+        own.push(data.length);
+        if (data.length < 10) socket.write(data);
       });
-      request.on('end', () => response.end(`${bytes}`));
     });
     const { port } = await listen(server, 0, '127.0.0.1');
-    await client(port, 20, 'x'.repeat(300_000));
+    const socket = net.connect(port, '127.0.0.1');
+    for (let n = 0; n < 20; n++) {
+      socket.write('ping');
+      await new Promise((resolve) => socket.once('data', resolve));
+    }
+    socket.end();
+    const body = Buffer.alloc(300_000);
+    while (!reads.some((own) => own.includes(FULL))) {
+      await closed(net.connect(port, '127.0.0.1').resume().end(body));
+    }
     server.close();
-    return {};
+    await closed(server);
+    return { reads, full: FULL };
   },
 
+  // A child writes to one socket, and to two others while the first is served.
   async busy() {
     start();
-    const unix = path.join(out, 'socket');
+    const [unix, begun, written] = ['socket', 'begun', 'written'].map((file) =>
+      path.join(out, file),
+    );
     const server = net.createServer((socket) => {
+      socket.write('accepted');
       socket.on('data', () => {
-        socket.write('pong');
-        spin(60);
+        fs.writeFileSync(begun, '');
+        while (!fs.existsSync(written));
+        spin(200);
+        socket.end('served');
       });
     });
     await listen(server, unix);
     const childProcess = require('node:child_process');
     const script = `
+      const fs = require('node:fs');
       const net = require('node:net');
-      const [unix] = process.argv.slice(1);
-      let left = 3;
-      for (let n = 0; n < 3; n++) {
-        const socket = net.connect(unix, () => setTimeout(() => socket.write('x'), 100 + n * 10));
-        socket.on('close', () => --left || process.exit());
-        setTimeout(() => socket.destroy(), 500);
-      }`;
-    await promisify(childProcess.execFile)(process.execPath, ['-e', script, unix]);
+      const [unix, begun, written] = process.argv.slice(1);
+      const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+      const accepted = () => new Promise((resolve) => {
+        const socket = net.connect(unix).once('data', () => resolve(socket));
+      });
+      (async () => {
+        const [first, ...others] = [await accepted(), await accepted(), await accepted()];
+        first.resume().write('x');
+        while (!fs.existsSync(begun)) await sleep(2);
+        for (const socket of others) {
+          await sleep(10);
+          socket.resume().write('x');
+        }
+        fs.writeFileSync(written, '');
+      })();`;
+    const execFile = promisify(childProcess.execFile);
+    await execFile(process.execPath, ['-e', script, unix, begun, written]);
     server.close();
     return {};
   },
