@@ -349,6 +349,7 @@ fn breaks_stream(kind: LossKind, events: u32) -> bool {
         | LossKind::PoolTable
         | LossKind::HandleTable
         | LossKind::RecordLength
-        | LossKind::ReadyMissing => events > 0,
+        | LossKind::ReadyMissing
+        | LossKind::Switches => events > 0,
     }
 }

@@ -205,6 +205,7 @@ impl LoopState {
         if self.poll.pending_ns == 0 {
             self.poll.pending_ns = self.poll.enter_ns;
         }
+        self.writer.not_running.forget_since(self.poll.pending_ns);
         // libuv looks without waiting before it waits: both are one poll.
         if count == 0 && !may_wait {
             self.writer.close_event();

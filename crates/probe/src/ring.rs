@@ -174,6 +174,8 @@ impl Slots {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::not_running::NotRunning;
+    use crate::switches::Switches;
     use crate::trace_file::Description;
     use crate::writer::{Live, Writer};
     use bobtail_trace::encode;
@@ -207,7 +209,14 @@ mod tests {
         let ring = Arc::new(Ring::new(4, 4096).expect("reserves"));
         let mut slots = Slots::new(max_slots);
         // SAFETY: both are mapped until the end of the test.
-        let mut writer = unsafe { Writer::new(Live::new(file.live()), ring.clone(), 0) };
+        let mut writer = unsafe {
+            Writer::new(
+                Live::new(file.live()),
+                ring.clone(),
+                0,
+                NotRunning::new(Switches::none()),
+            )
+        };
         for at_ns in 1..=count {
             while maps(at_ns) && slots.map_next(&ring, &file).expect("maps") {}
             writer.put(|out, last_ns| encode::write(out, last_ns, at_ns, at_ns as u32, 1, 0));

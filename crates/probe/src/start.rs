@@ -16,11 +16,13 @@ use crate::got::{self, Patched};
 use crate::interjection::Deferred;
 use crate::libuv::{self, uv_loop};
 use crate::loop_state::{self, LoopState, Poll};
+use crate::not_running::NotRunning;
 use crate::pool::{self, Jobs};
 use crate::recording_memory::{self, CONTEXT_BYTES, Memory, unmap_context};
 use crate::registry::{self, Recorded};
 use crate::ring::Ring;
 use crate::strings::Strings;
+use crate::switches::Switches;
 use crate::symbols::symbols;
 use crate::timers::NodeHandles;
 use crate::trace_file::{Description, TraceFile};
@@ -105,7 +107,13 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
     } = memory;
     fork::watch();
     let (mut mechanisms, node, isolate) = mechanisms(uv_loop, patched);
-    let (writer, strings) = writer(&file, &ring, description.start_ns);
+    let switches = Switches::follow();
+    mechanisms.push(Mechanism {
+        name: "not-running",
+        refused: switches.as_ref().err().cloned(),
+    });
+    let not_running = NotRunning::new(switches.unwrap_or_else(|_| Switches::none()));
+    let (writer, strings) = writer(&file, &ring, description.start_ns, not_running);
     shared.isolate.store(isolate, Release);
     let looked_at = shared.backend.allow(libuv::backend_fd(uv_loop));
     let has_helper = looked_at.is_ok() && ready_helper::is_wanted();
@@ -163,7 +171,12 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
 }
 
 /// What writes into the trace, with its first chunk open.
-fn writer(file: &TraceFile, ring: &Arc<Ring>, start_ns: u64) -> (Writer, Strings) {
+fn writer(
+    file: &TraceFile,
+    ring: &Arc<Ring>,
+    start_ns: u64,
+    not_running: NotRunning,
+) -> (Writer, Strings) {
     // SAFETY: the mappings stay until `clean_up`, after which nothing of the loop runs.
     let (live, strings) = unsafe {
         let live = Live::new(file.live());
@@ -172,7 +185,7 @@ fn writer(file: &TraceFile, ring: &Arc<Ring>, start_ns: u64) -> (Writer, Strings
         (live, Strings::new(table, table_bytes, used))
     };
     // SAFETY: as above.
-    let mut writer = unsafe { Writer::new(live, ring.clone(), start_ns) };
+    let mut writer = unsafe { Writer::new(live, ring.clone(), start_ns, not_running) };
     writer.roll();
     (writer, strings)
 }

@@ -10,9 +10,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 use bobtail_trace::chunk::{self, ChunkStart};
 use bobtail_trace::encode::{self, Encoded, LoopBegin, Window};
 use bobtail_trace::layout::chunk::HEADER_BYTES as CHUNK_HEADER_BYTES;
-use bobtail_trace::layout::{limit, live};
-use bobtail_trace::record::LossKind;
+use bobtail_trace::layout::{MAX_RECORD_BYTES, limit, live};
+use bobtail_trace::record::{LossKind, NotRunningCause};
 
+use crate::not_running::NotRunning;
 use crate::ring::Ring;
 
 /// No event gets a higher number; the trace pauses for good.
@@ -79,6 +80,13 @@ impl Live {
         self.next(live::LOSSES + kind.code() as usize);
     }
 
+    /// Counts several losses.
+    #[inline]
+    pub fn lose_many(&self, kind: LossKind, count: u32) {
+        let word = live::LOSSES + kind.code() as usize;
+        self.set(word, self.get(word).saturating_add(count));
+    }
+
     /// Nothing may be recorded now.
     #[inline(always)]
     pub fn is_silent(&self) -> bool {
@@ -91,6 +99,7 @@ pub struct Writer {
     pub live: Live,
     ring: Arc<Ring>,
     start_ns: u64,
+    pub not_running: NotRunning,
     chunk: u64,
     /// Records dropped since the last chunk.
     dropped: u64,
@@ -99,11 +108,12 @@ pub struct Writer {
 impl Writer {
     /// # Safety
     /// `live` and `ring` are mapped as long as the value is used.
-    pub unsafe fn new(live: Live, ring: Arc<Ring>, start_ns: u64) -> Self {
+    pub unsafe fn new(live: Live, ring: Arc<Ring>, start_ns: u64, not_running: NotRunning) -> Self {
         Self {
             live,
             ring,
             start_ns,
+            not_running,
             chunk: 0,
             dropped: 0,
         }
@@ -117,10 +127,41 @@ impl Writer {
 
     /// Writes one record with `encode(window, last_ns)`; false when it was lost or silenced.
     #[inline(always)]
-    pub fn put(&mut self, encode: impl FnOnce(&mut Window, u64) -> Encoded) -> bool {
+    pub fn put(&mut self, encode: impl Fn(&mut Window, u64) -> Encoded) -> bool {
         if self.live.is_silent() {
             return false;
         }
+        if self.not_running.has_news() {
+            // Only to learn the time of the record: what ended after it must not move it.
+            let trial = encode(&mut [0; MAX_RECORD_BYTES], self.live.last_ns());
+            self.put_not_running(trial.last_ns);
+        }
+        self.append(encode)
+    }
+
+    /// Writes the interruptions of the thread that ended by `until_ns`.
+    #[cold]
+    #[inline(never)]
+    fn put_not_running(&mut self, until_ns: u64) {
+        while let Some(interruption) = self.not_running.take(self.start_ns + until_ns) {
+            let end_ns = self.relative(interruption.end_ns);
+            let duration_ns = interruption.end_ns - interruption.begin_ns;
+            self.append(|out, last_ns| {
+                let at_ns = last_ns.max(end_ns);
+                let cause = NotRunningCause::Preempted;
+                encode::not_running(out, last_ns, at_ns, end_ns, duration_ns, cause)
+            });
+        }
+        let lost = self.not_running.take_lost();
+        if lost != 0 {
+            self.live.lose_many(LossKind::Switches, lost as u32);
+            self.append(|out, last_ns| encode::loss(out, last_ns, LossKind::Switches, lost, 0));
+        }
+    }
+
+    /// Writes one record behind the last; false when it was lost.
+    #[inline(always)]
+    fn append(&mut self, encode: impl Fn(&mut Window, u64) -> Encoded) -> bool {
         if self.live.get(live::POSITION) > self.live.get(live::LIMIT) && !self.roll() {
             self.lose_record();
             return false;

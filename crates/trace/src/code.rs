@@ -82,6 +82,6 @@ codes!(
         NoChunk = 0 "no-chunk", DiskFull = 1 "disk-full", Strings = 2 "strings",
         PoolTable = 3 "pool-table", HandleTable = 4 "handle-table",
         RecordLength = 5 "record-length", Overwritten = 6 "overwritten",
-        ReadyMissing = 7 "ready-missing", Damaged = 8 "damaged",
+        ReadyMissing = 7 "ready-missing", Damaged = 8 "damaged", Switches = 9 "switches",
     }
 );

@@ -16,6 +16,7 @@ const PROBE_NAMES = new Map([
   ['gc', 'garbage collections'],
   ['locations', 'code locations'],
   ['ready-looks', 'ready times'],
+  ['not-running', 'time not running'],
 ]);
 let onChange: () => void = () => undefined;
 

@@ -1,0 +1,325 @@
+//! Reads from memory when the kernel took this thread off its processor and put it back.
+//!
+//! A software event of `perf_event_open` that counts nothing and only records context switches, on
+//! the clock of the trace: it needs no privilege beyond `perf_event_paranoid` 2. Its descriptor is
+//! closed at once, because the mapping keeps the event and the process' descriptors are its own.
+
+use std::ffi::c_int;
+use std::io;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::time::Duration;
+
+use crate::clock::monotonic_ns;
+
+/// Pages of the ring; few, because a user's locked memory is bounded (`perf_event_mlock_kb`).
+const RING_PAGES: usize = 8;
+/// The first kernel that tells whether a thread that leaves its processor could still run.
+const KERNEL_MIN: (u32, u32) = (4, 17);
+
+/// `struct perf_event_attr` as of Linux 4.1.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_watermark: u32,
+    unused: [u32; 10],
+    clock: i32,
+}
+
+const TYPE_SOFTWARE: u32 = 1;
+const COUNT_NOTHING: u64 = 9;
+const SAMPLE_TIME: u64 = 1 << 2;
+/// exclude_kernel, exclude_hv, watermark, sample_id_all, use_clockid, context_switch.
+const FLAGS: u64 = 1 << 5 | 1 << 6 | 1 << 14 | 1 << 18 | 1 << 25 | 1 << 26;
+const CLOSE_ON_EXEC: u64 = 1 << 3;
+
+/// Offsets in the control page.
+const HEAD: usize = 1024;
+const TAIL: usize = 1032;
+
+const TYPE_LOST: u32 = 2;
+const TYPE_SWITCH: u32 = 14;
+const MISC_OUT: u64 = 1 << 13;
+const MISC_OUT_RUNNABLE: u64 = 1 << 14;
+
+/// One thing that happened to the thread. Times of CLOCK_MONOTONIC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Switch {
+    /// It left its processor: `runnable` when it could have gone on.
+    Left { at_ns: u64, runnable: bool },
+    /// It runs again.
+    Returned { at_ns: u64 },
+    /// The ring was full.
+    Lost { count: u64 },
+}
+
+/// Stands for the control page where there is no ring.
+static NOTHING: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+
+/// The kernel's ring of one thread; on that thread only.
+pub struct Switches {
+    /// Where the kernel writes next, in bytes since the start.
+    head: *const AtomicU64,
+    /// Up to where was read.
+    tail: u64,
+    /// The control page and the ring behind it; null when there is none.
+    pages: *mut u8,
+    page_bytes: usize,
+}
+
+impl Switches {
+    /// A ring that stays empty.
+    pub fn none() -> Self {
+        Self {
+            head: &raw const NOTHING[0],
+            tail: 0,
+            pages: null_mut(),
+            page_bytes: 0,
+        }
+    }
+
+    /// Follows the thread that calls, and makes sure that the kernel tells its switches.
+    ///
+    /// # Errors
+    /// A reason in words.
+    pub fn follow() -> Result<Self, String> {
+        check_kernel()?;
+        let mut switches = Self::open()?;
+        // To sleep is to leave the processor and to return to it.
+        let before_ns = monotonic_ns();
+        std::thread::sleep(Duration::from_micros(20));
+        let after_ns = monotonic_ns();
+        let left = std::iter::from_fn(|| switches.next()).any(|switch| {
+            let known = matches!(switch, Switch::Left { at_ns, .. }
+                if (before_ns..after_ns).contains(&at_ns));
+            known
+        });
+        while switches.next().is_some() {}
+        match left {
+            true => Ok(switches),
+            false => Err("the kernel records no context switches".into()),
+        }
+    }
+
+    fn open() -> Result<Self, String> {
+        // SAFETY: sysconf takes a number.
+        let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+        let attributes = Attributes {
+            kind: TYPE_SOFTWARE,
+            size: size_of::<Attributes>() as u32,
+            config: COUNT_NOTHING,
+            sample_type: SAMPLE_TIME,
+            flags: FLAGS,
+            // Nobody waits for the ring, so that no wake-up is sent.
+            wakeup_watermark: (RING_PAGES * page_bytes) as u32,
+            clock: libc::CLOCK_MONOTONIC,
+            ..Attributes::default()
+        };
+        let (this_thread, any_cpu, no_group): (c_int, c_int, c_int) = (0, -1, -1);
+        // SAFETY: valid attributes of the size they tell.
+        let fd = unsafe {
+            libc::syscall(
+                libc::SYS_perf_event_open,
+                &raw const attributes,
+                this_thread,
+                any_cpu,
+                no_group,
+                CLOSE_ON_EXEC,
+            )
+        } as c_int;
+        if fd < 0 {
+            return Err(refusal(&io::Error::last_os_error()));
+        }
+        let bytes = (1 + RING_PAGES) * page_bytes;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a fresh shared mapping of the descriptor just opened.
+        let pages = unsafe { libc::mmap(null_mut(), bytes, protection, libc::MAP_SHARED, fd, 0) };
+        let mapped = match pages {
+            libc::MAP_FAILED => Err(format!(
+                "the kernel's ring cannot be mapped: {} (perf_event_mlock_kb)",
+                io::Error::last_os_error()
+            )),
+            _ => Ok(pages.cast::<u8>()),
+        };
+        // SAFETY: opened above and known to nobody else.
+        unsafe { libc::close(fd) };
+        let pages = mapped?;
+        Ok(Self {
+            // SAFETY: within the control page, aligned.
+            head: unsafe { pages.add(HEAD) }.cast(),
+            tail: 0,
+            pages,
+            page_bytes,
+        })
+    }
+
+    /// Something was written that was not read.
+    #[inline(always)]
+    pub fn has_news(&self) -> bool {
+        // SAFETY: a word of the mapped control page, or the static.
+        unsafe { (*self.head).load(Ordering::Acquire) != self.tail }
+    }
+
+    /// Reads the next switch.
+    pub fn next(&mut self) -> Option<Switch> {
+        while self.has_news() {
+            let header = self.word(0);
+            let (kind, misc) = (header as u32, header >> 32);
+            let bytes = header >> 48;
+            let read = match kind {
+                TYPE_SWITCH if misc & MISC_OUT != 0 => Some(Switch::Left {
+                    at_ns: self.word(1),
+                    runnable: misc & MISC_OUT_RUNNABLE != 0,
+                }),
+                TYPE_SWITCH => Some(Switch::Returned {
+                    at_ns: self.word(1),
+                }),
+                TYPE_LOST => Some(Switch::Lost {
+                    count: self.word(2),
+                }),
+                _ => None,
+            };
+            self.advance(bytes);
+            if read.is_some() {
+                return read;
+            }
+        }
+        None
+    }
+
+    /// A word of the record at `tail`.
+    fn word(&self, index: usize) -> u64 {
+        let ring_bytes = RING_PAGES * self.page_bytes;
+        let offset = (self.tail as usize + index * 8) % ring_bytes;
+        // SAFETY: within the ring, which follows the control page; records are multiples of 8.
+        unsafe {
+            self.pages
+                .add(self.page_bytes + offset)
+                .cast::<u64>()
+                .read()
+        }
+    }
+
+    /// Gives what was read back to the kernel.
+    fn advance(&mut self, bytes: u64) {
+        // A length of 0 would never end; the kernel writes none.
+        self.tail += bytes.max(8);
+        fence(Ordering::Release);
+        // SAFETY: a word of the control page that only the reader writes.
+        unsafe { (*self.pages.add(TAIL).cast::<AtomicU64>()).store(self.tail, Ordering::Release) };
+    }
+}
+
+impl Drop for Switches {
+    fn drop(&mut self) {
+        if !self.pages.is_null() {
+            // SAFETY: the mapping of `open`; it is the last that keeps the event.
+            unsafe { libc::munmap(self.pages.cast(), (1 + RING_PAGES) * self.page_bytes) };
+        }
+    }
+}
+
+fn refusal(error: &io::Error) -> String {
+    let told = match error.raw_os_error() {
+        Some(libc::EPERM) => "a container's seccomp profile or perf_event_paranoid",
+        Some(libc::EACCES) => "perf_event_paranoid is above 2",
+        Some(libc::ENOSYS) => "the kernel was built without it, or a sandbox stands for it",
+        _ => "the kernel does not take it",
+    };
+    format!("perf_event_open: {error}: {told}")
+}
+
+/// Kernels before told no difference between a thread that waits and one that was interrupted.
+fn check_kernel() -> Result<(), String> {
+    // SAFETY: zeros are valid; uname fills them with C strings.
+    let name = unsafe {
+        let mut name: libc::utsname = std::mem::zeroed();
+        libc::uname(&mut name);
+        name
+    };
+    // SAFETY: as above.
+    let release = unsafe { std::ffi::CStr::from_ptr(name.release.as_ptr()) };
+    let release = release.to_string_lossy();
+    match version(&release) {
+        Some(version) if version >= KERNEL_MIN => Ok(()),
+        _ => Err(format!("Linux {release} does not tell why a thread stops")),
+    }
+}
+
+fn version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(['.', '-']).map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_kernel_versions() {
+        assert_eq!(version("6.18.44-x"), Some((6, 18)));
+        assert_eq!(version("5.10-rc1"), Some((5, 10)));
+        assert_eq!(version("x"), None);
+        assert!(Some((4, 9)) < Some(KERNEL_MIN) && Some((4, 18)) > Some(KERNEL_MIN));
+    }
+
+    #[test]
+    fn a_ring_that_is_none_is_empty() {
+        let mut none = Switches::none();
+        assert!(!none.has_news());
+        assert_eq!(none.next(), None);
+    }
+
+    /// Where the kernel refuses, the reason is all there is to test.
+    fn follow() -> Option<Switches> {
+        Switches::follow()
+            .inspect_err(|reason| assert!(reason.contains(':') || reason.contains("kernel")))
+            .ok()
+    }
+
+    #[test]
+    fn sleeping_is_leaving_without_being_runnable() {
+        let Some(mut switches) = follow() else { return };
+        let before_ns = monotonic_ns();
+        std::thread::sleep(Duration::from_millis(2));
+        let after_ns = monotonic_ns();
+        let seen = std::iter::from_fn(|| switches.next()).collect::<Vec<_>>();
+        let slept = seen.windows(2).any(|pair| match pair {
+            [
+                Switch::Left {
+                    at_ns,
+                    runnable: false,
+                },
+                Switch::Returned { at_ns: back_ns },
+            ] => *at_ns >= before_ns && *back_ns <= after_ns && back_ns - at_ns >= 1_900_000,
+            _ => false,
+        });
+        assert!(slept, "{seen:?}");
+        assert!(!switches.has_news());
+    }
+
+    #[test]
+    fn a_full_ring_tells_what_it_lost_and_goes_on() {
+        let Some(mut switches) = follow() else { return };
+        // 16 bytes a switch, two switches a sleep.
+        let sleeps = RING_PAGES * 4096 / 32 + 20;
+        for _ in 0..sleeps {
+            std::thread::sleep(Duration::from_nanos(1));
+        }
+        while switches.next().is_some() {}
+        std::thread::sleep(Duration::from_micros(20));
+        let after = std::iter::from_fn(|| switches.next()).collect::<Vec<_>>();
+        assert!(
+            matches!(after.first(), Some(Switch::Lost { count }) if *count > 0),
+            "{after:?}"
+        );
+        assert!(matches!(after.last(), Some(Switch::Returned { .. })));
+    }
+}

@@ -1,0 +1,109 @@
+'use strict';
+// What the observed process does in `interrupted.test.mjs`: it runs without ever waiting while
+// others want its processor, and tells what the kernel's own sums say of the same time.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const worker = require('node:worker_threads');
+
+const [name, out, ...rest] = worker.isMainThread ? process.argv.slice(2) : worker.workerData;
+const addon = { exports: {} };
+process.dlopen(addon, process.env.BOBTAIL_PROBE);
+const probe = addon.exports;
+
+function start() {
+  return probe.start({
+    path: path.join(out, `${process.pid}-${worker.threadId}.trace`),
+    pid: process.pid,
+    thread: worker.threadId,
+    detail: 'full',
+    maxBytes: 64e6,
+    nodeVersion: process.version,
+    arch: process.arch,
+  });
+}
+
+const now = () => process.hrtime.bigint();
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/**
+ * Sums of the kernel for this thread, and when they were read: between two times, which are taken
+ * again when the thread was interrupted between them.
+ */
+function sums() {
+  for (;;) {
+    const fromNs = now();
+    const [, delayNs] = fs.readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ');
+    const status = fs.readFileSync('/proc/thread-self/status', 'latin1');
+    const untilNs = now();
+    const [, waited] = /^voluntary_ctxt_switches:\s+(\d+)/m.exec(status);
+    const [, interrupted] = /^nonvoluntary_ctxt_switches:\s+(\d+)/m.exec(status);
+    if (untilNs - fromNs > 300_000n) continue;
+    return { fromNs, untilNs, delayNs: +delayNs, waited: +waited, interrupted: +interrupted };
+  }
+}
+
+/** Runs for a time without waiting; gives when, and how the kernel's sums moved. */
+function runWithoutWaiting(startNs, ms) {
+  const before = sums();
+  // Allocates nothing: a collection would wait for its helpers.
+  for (const end = Date.now() + ms; Date.now() < end; );
+  const after = sums();
+  const { delayNs, waited, interrupted } = after;
+  return {
+    beginNs: Number(before.fromNs - startNs),
+    endNs: Number(after.untilNs - startNs),
+    readingNs: Number(before.untilNs - before.fromNs + after.untilNs - after.fromNs),
+    delayNs: delayNs - before.delayNs,
+    waited: waited - before.waited,
+    interrupted: interrupted - before.interrupted,
+  };
+}
+
+async function measure([count, ms]) {
+  const { mechanisms, startNs } = start();
+  await sleep(5);
+  const slices = [];
+  for (let n = 0; n < +count; n++) slices.push(runWithoutWaiting(startNs, +ms));
+  await sleep(5);
+  const refused = mechanisms.find((one) => one.name === 'not-running').reason;
+  return { slices, refused, thread: worker.threadId };
+}
+
+const scenarios = {
+  measure,
+
+  async workers(options) {
+    if (!worker.isMainThread) {
+      worker.parentPort.postMessage(await measure(options));
+      return;
+    }
+    const workers = [1, 2].map(
+      () => new worker.Worker(__filename, { workerData: [name, out, ...options] }),
+    );
+    return Promise.all(
+      workers.map((one) => new Promise((resolve) => one.once('message', resolve))),
+    );
+  },
+
+  async blocked() {
+    const { mechanisms, startNs } = start();
+    await sleep(5);
+    const begin = now();
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60);
+    const endNs = Number(now() - startNs);
+    await sleep(5);
+    const refused = mechanisms.find((one) => one.name === 'not-running').reason;
+    return { beginNs: Number(begin - startNs), endNs, blockedNs: 60e6, refused };
+  },
+};
+
+scenarios[name](rest).then(
+  (result) => {
+    if (worker.isMainThread) process.stdout.write(`${JSON.stringify(result)}\n`);
+  },
+  (error) => {
+    process.stderr.write(`${error.stack}\n`);
+    process.exit(1);
+  },
+);

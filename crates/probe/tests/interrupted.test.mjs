@@ -1,0 +1,99 @@
+// Holds what the probe says about time in which the loop thread could run but did not to what the
+// kernel itself sums up for the same thread and time.
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { nodes, only, read, run, temporary } from './observed.mjs';
+
+const HOG = 'for (;;);';
+/** An interruption is told from just before a switch to just after one; shorter ones are not. */
+const SWITCH_NS = 50_000;
+
+/** The processors this process may use. */
+function processors() {
+  const [, list] = /list: (.*)/.exec(
+    execFileSync('taskset', ['-pc', `${process.pid}`], { encoding: 'utf8' }),
+  );
+  return list;
+}
+
+/** Runs `use` while another process wants the processor `one` all the time. */
+async function besideHog(one, use) {
+  const hog = spawn('taskset', ['-c', one, process.execPath, '-e', HOG], { stdio: 'ignore' });
+  try {
+    return await use();
+  } finally {
+    hog.kill('SIGKILL');
+  }
+}
+
+const within = (trace, { beginNs, endNs }) =>
+  trace.of('not-running').filter((r) => Number(r.end) > beginNs && Number(r.end) <= endNs);
+const sum = (records) => records.reduce((total, r) => total + Number(r.duration), 0);
+
+/**
+ * Compares both sums in each slice in which the thread never waited: the kernel's has the delays of
+ * wake-ups in it, too. Gives what was told.
+ */
+function compare(trace, slices) {
+  const unbroken = slices.filter(({ waited }) => waited === 0);
+  assert.ok(unbroken.length >= slices.length / 4, JSON.stringify(slices));
+  return unbroken.flatMap((slice) => {
+    const told = within(trace, slice);
+    const toleranceNs = SWITCH_NS * (slice.interrupted + 1) + slice.readingNs;
+    const text = JSON.stringify({ ...slice, toldNs: sum(told), times: told.length });
+    assert.ok(Math.abs(sum(told) - slice.delayNs) <= toleranceNs, text);
+    return told;
+  });
+}
+
+for (const node of nodes) {
+  const version = execFileSync(node, ['-p', 'process.version'], { encoding: 'utf8' }).trim();
+  describe(`interruptions in ${version}`, () => {
+    it('sum up to what the kernel sums up', async (t) => {
+      const out = temporary(t);
+      const one = processors().split(/[,-]/)[0];
+      const how = { script: 'interrupted.cjs', rest: ['20', '30'], prefix: ['taskset', '-c', one] };
+      const measured = await besideHog(one, () => run(node, out, 'measure', how));
+      if (measured.refused !== undefined) return t.skip(measured.refused);
+      const trace = only(out);
+      const told = compare(trace, measured.slices);
+      // Two threads that never wait share a processor about evenly.
+      assert.ok(sum(told) > 40e6, `${told.length} times, ${sum(told)} ns`);
+      assert.ok(told.every((r) => r.cause === 'preempted'));
+      for (const poll of trace.of('poll')) {
+        const leave = poll.at + Number(poll.blocked);
+        const inside = trace
+          .of('not-running')
+          .filter((r) => Number(r.end) > poll.at && Number(r.end) - Number(r.duration) < leave);
+        assert.deepEqual(inside, [], poll.line);
+      }
+    });
+
+    it('are told of each worker thread apart', async (t) => {
+      const out = temporary(t);
+      const one = processors().split(/[,-]/)[0];
+      const how = { script: 'interrupted.cjs', rest: ['10', '30'], prefix: ['taskset', '-c', one] };
+      const all = await run(node, out, 'workers', how);
+      if (all[0].refused !== undefined) return t.skip(all[0].refused);
+      assert.equal(all.length, 2);
+      const names = execFileSync('ls', [out], { encoding: 'utf8' }).trim().split('\n');
+      for (const measured of all) {
+        const file = names.find((name) => name.endsWith(`-${measured.thread}.trace`));
+        const told = compare(read(path.join(out, file)), measured.slices);
+        assert.ok(sum(told) > 20e6, `${sum(told)} ns of thread ${measured.thread}`);
+      }
+    });
+
+    it('are not what a thread waits for', async (t) => {
+      const out = temporary(t);
+      const measured = await run(node, out, 'blocked', { script: 'interrupted.cjs' });
+      if (measured.refused !== undefined) return t.skip(measured.refused);
+      const otherNs = measured.endNs - measured.beginNs - measured.blockedNs;
+      const toldNs = sum(within(only(out), measured));
+      assert.ok(toldNs <= otherNs + 1_000, `${toldNs} of ${otherNs} ns`);
+    });
+  });
+}
