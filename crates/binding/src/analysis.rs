@@ -198,6 +198,9 @@ fn trace_info(
         node: header.node.clone(),
         start_ns: header.start_ns,
         warmup_end_ns: (warmup_ns > 0).then(|| listening_ns.saturating_add(warmup_ns)),
+        measured: recording.measured(trace.pid, trace.thread),
+        heap: recording.heap(trace.pid, trace.thread),
+        throttled: recording.throttled(trace.pid, trace.thread),
     }
 }
 

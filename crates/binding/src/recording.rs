@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bobtail_breakdown::report::{Outcome, Unavailable};
+use bobtail_breakdown::{Heap, Measured, Throttled};
 use bobtail_trace::record::RequestId;
 use bobtail_trace::{ReadAt, ReadError, TraceError};
 use serde::Deserialize;
@@ -35,6 +36,36 @@ pub struct ProcessFile {
     pub thread: u32,
     #[serde(default)]
     pub mechanisms: Vec<Mechanism>,
+    #[serde(default)]
+    pub heap: Option<HeapFacts>,
+    #[serde(default)]
+    pub throttled: Option<ThrottledFacts>,
+}
+
+impl ProcessFile {
+    /// Whether a mechanism works in it; `None` when it does not say.
+    fn has(&self, name: &str) -> Option<bool> {
+        let of_name = self.mechanisms.iter().find(|one| one.name == name);
+        of_name.map(|mechanism| mechanism.ok)
+    }
+}
+
+/// Limits of the heap; flags are told, too, but the limits in force are what counts.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeapFacts {
+    pub heap_size_limit_bytes: u64,
+    pub semi_space_bytes: Option<u64>,
+    #[serde(default)]
+    pub memory_limit_bytes: Option<u64>,
+}
+
+/// How often the quota of its control group was used up while it was recorded.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThrottledFacts {
+    pub periods: u64,
+    pub throttled_ns: u64,
 }
 
 /// One probe mechanism in one process.
@@ -121,14 +152,68 @@ impl Recording {
             .flat_map(|process| &process.mechanisms);
         for mechanism in failed.filter(|mechanism| !mechanism.ok) {
             if missing.iter().all(|one| one.mechanism != mechanism.name) {
-                let reason = mechanism.reason.clone().unwrap_or_default();
                 missing.push(Unavailable {
                     mechanism: mechanism.name.clone(),
-                    reason,
+                    reason: self.reason(mechanism),
                 });
             }
         }
         missing
+    }
+
+    /// Why a mechanism does not work, and in how many of the processes it does not.
+    fn reason(&self, mechanism: &Mechanism) -> String {
+        let lacking = self
+            .processes
+            .iter()
+            .filter(|process| process.has(&mechanism.name) != Some(true))
+            .count();
+        let reason = mechanism.reason.clone().unwrap_or_default();
+        if lacking == self.processes.len() {
+            return reason;
+        }
+        format!(
+            "in {lacking} of {} processes: {reason}",
+            self.processes.len()
+        )
+    }
+
+    /// What was measured of a process.
+    pub fn measured(&self, pid: u32, thread: u32) -> Measured {
+        let process = self.process(pid, thread);
+        let has = |name: &str, unsaid: bool| process.and_then(|p| p.has(name)).unwrap_or(unsaid);
+        let [gc, jit, ic, not_running] = Measured::MECHANISMS;
+        Measured {
+            gc: has(gc, true),
+            jit: has(jit, false),
+            ic: has(ic, false),
+            not_running: has(not_running, false),
+        }
+    }
+
+    /// The limits of a process's heap.
+    pub fn heap(&self, pid: u32, thread: u32) -> Option<Heap> {
+        let heap = self.process(pid, thread)?.heap.as_ref()?;
+        Some(Heap {
+            limit_bytes: heap.heap_size_limit_bytes,
+            semi_space_bytes: heap.semi_space_bytes,
+            memory_limit_bytes: heap.memory_limit_bytes,
+        })
+    }
+
+    /// What a CPU quota cost a process.
+    pub fn throttled(&self, pid: u32, thread: u32) -> Option<Throttled> {
+        let throttled = self.process(pid, thread)?.throttled.as_ref()?;
+        Some(Throttled {
+            periods: throttled.periods,
+            throttled_ns: throttled.throttled_ns,
+        })
+    }
+
+    fn process(&self, pid: u32, thread: u32) -> Option<&ProcessFile> {
+        let number = |process: &ProcessFile| (process.pid, process.thread);
+        let index = self.processes.binary_search_by_key(&(pid, thread), number);
+        index.ok().map(|index| &self.processes[index])
     }
 }
 

@@ -6,18 +6,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bobtail_graph::{
-    CulpritKind, Graph, Options, PoolPart, RequestPath, Resource, Segment, SegmentKind, Walks,
-    Window,
+    CulpritKind, Graph, Options, RequestPath, Resource, SegmentKind, Walks, Window,
 };
-use bobtail_trace::record::{Record, StringId};
+use bobtail_trace::record::{Ns, Record, StringId};
 
 use crate::blame::{Blame, Who};
-use crate::idle::Idle;
 use crate::names::{Name, Names, Numbered, Translation};
+use crate::pauses::Pauses;
 use crate::population::Population;
 use crate::report::Class;
 use crate::resources::Resources;
 use crate::strings::Strings;
+use crate::sums::{IoSums, ProcessSums, Sums};
 use crate::survey::Survey;
 
 const ROUTES: usize = 1000;
@@ -25,75 +25,6 @@ const RESOURCES: usize = 1000;
 const LOCATIONS: usize = 10_000;
 /// A culprit that had less than this share of a request's queue time is one of a crowd.
 const CROWD_SHARE: u64 = 10;
-
-/// Sums over requests of a route and class.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Sums {
-    pub count: u64,
-    pub latency_ns: u64,
-    pub io_ns: u64,
-    pub queue_ns: u64,
-    pub exec_ns: u64,
-    pub unattributed_ns: u64,
-    pub gc_ns: u64,
-    /// Of queue: nothing ran on the loop.
-    pub loop_ns: u64,
-    pub paper_ns: u64,
-    /// Of queue: behind callbacks none of which took a tenth of it.
-    pub crowd_ns: u64,
-    /// Of queue: behind callbacks of the request itself.
-    pub own_queue_ns: u64,
-}
-
-impl Sums {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.count += other.count;
-        self.latency_ns += other.latency_ns;
-        self.io_ns += other.io_ns;
-        self.queue_ns += other.queue_ns;
-        self.exec_ns += other.exec_ns;
-        self.unattributed_ns += other.unattributed_ns;
-        self.gc_ns += other.gc_ns;
-        self.loop_ns += other.loop_ns;
-        self.paper_ns += other.paper_ns;
-        self.crowd_ns += other.crowd_ns;
-        self.own_queue_ns += other.own_queue_ns;
-    }
-
-    fn of(path: &RequestPath, idle: &Idle) -> Self {
-        let mut sums = Self {
-            count: 1,
-            latency_ns: path.latency_ns,
-            paper_ns: path.paper_sum_ns,
-            gc_ns: path.gc_ns(),
-            ..Self::default()
-        };
-        for segment in &path.segments {
-            *match segment.kind {
-                SegmentKind::Io => &mut sums.io_ns,
-                SegmentKind::Queue => &mut sums.queue_ns,
-                SegmentKind::Exec => &mut sums.exec_ns,
-                SegmentKind::Unattributed => &mut sums.unattributed_ns,
-            } += segment.duration_ns;
-            if segment.kind == SegmentKind::Queue {
-                let end_ns = segment.start_ns + segment.duration_ns;
-                sums.loop_ns += idle.within_ns(segment.start_ns, end_ns);
-            }
-        }
-        sums
-    }
-}
-
-/// Sums over waits for one resource by one class.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct IoSums {
-    pub requests: u64,
-    last_request: u64,
-    pub io_ns: u64,
-    pub pool_wait_ns: u64,
-    pub pool_run_ns: u64,
-    pub shared_ns: u64,
-}
 
 /// A resource, and the kind of event that ended the wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,6 +42,9 @@ pub struct Aggregate {
     /// Locations, and routes of culprits.
     pub(crate) places: Names,
     pub(crate) sums: BTreeMap<(Name, Class), Sums>,
+    /// One for each trace, in their order.
+    pub(crate) processes: Vec<ProcessSums>,
+    pub(crate) pauses: Pauses,
     pub(crate) io: BTreeMap<IoKey, IoSums>,
     pub(crate) blame: Blame,
     pub(crate) inferred: u64,
@@ -118,7 +52,6 @@ pub struct Aggregate {
     /// Ports at which one of the traces' loops listens.
     pub(crate) ports: BTreeSet<u16>,
     requests: u64,
-    traces: u32,
 }
 
 impl Aggregate {
@@ -130,13 +63,14 @@ impl Aggregate {
             resources: Resources::new(RESOURCES),
             places: Names::new(LOCATIONS),
             sums: BTreeMap::new(),
+            processes: Vec::new(),
+            pauses: Pauses::default(),
             io: BTreeMap::new(),
             blame: Blame::default(),
             inferred: 0,
             truncated: 0,
             ports: BTreeSet::new(),
             requests: 0,
-            traces: 0,
         }
     }
 }
@@ -155,7 +89,12 @@ pub fn aggregate<E>(
         ..Options::default()
     };
     let mut graph = Graph::new(options);
-    aggregate.traces += 1;
+    aggregate.processes.push(ProcessSums {
+        pid: survey.trace.pid,
+        thread: survey.trace.thread,
+        tail: Sums::default(),
+        nontail: Sums::default(),
+    });
     let places = survey.listening.iter().filter_map(|id| strings.get(*id));
     aggregate
         .ports
@@ -164,7 +103,6 @@ pub fn aggregate<E>(
         aggregate,
         strings,
         survey,
-        idle: Idle::default(),
         threshold_ns: population.tail.threshold_ns,
         routes: Translation::default(),
         resources: Translation::default(),
@@ -172,7 +110,7 @@ pub fn aggregate<E>(
     };
     for record in records {
         let record = record?;
-        adding.idle.see(&record);
+        adding.see(&record);
         graph.push(record, &mut |path: &RequestPath, _: Window<'_>| {
             adding.add(path)
         });
@@ -185,7 +123,6 @@ struct Adding<'a, S: ?Sized> {
     aggregate: &'a mut Aggregate,
     strings: &'a S,
     survey: &'a Survey,
-    idle: Idle,
     threshold_ns: u64,
     routes: Translation,
     resources: Translation,
@@ -193,13 +130,26 @@ struct Adding<'a, S: ?Sized> {
 }
 
 impl<S: Strings + ?Sized> Adding<'_, S> {
-    fn add(&mut self, path: &RequestPath) {
-        if self
-            .survey
-            .trace
-            .warmup_end_ns
-            .is_some_and(|end| path.source_ns < end)
+    fn is_warmup(&self, time_ns: Ns) -> bool {
+        let warmup_end_ns = self.survey.trace.warmup_end_ns;
+        warmup_end_ns.is_some_and(|end_ns| time_ns < end_ns)
+    }
+
+    fn see(&mut self, record: &Record) {
+        if let Record::Gc {
+            kind,
+            begin_ns,
+            end_ns,
+        } = *record
+            && !self.is_warmup(begin_ns)
         {
+            let duration_ns = end_ns.saturating_sub(begin_ns);
+            self.aggregate.pauses.add(kind, duration_ns);
+        }
+    }
+
+    fn add(&mut self, path: &RequestPath) {
+        if self.is_warmup(path.source_ns) {
             return;
         }
         let all = &mut *self.aggregate;
@@ -211,7 +161,7 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
         } else {
             Class::Nontail
         };
-        let mut sums = Sums::of(path, &self.idle);
+        let mut sums = Sums::of(path, self.survey.trace.measured);
         if class == Class::Tail {
             self.blame(path, &mut sums);
         }
@@ -222,6 +172,12 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
             .name(path.route, self.strings, &mut all.routes)
             .unwrap_or(0);
         all.sums.entry((route, class)).or_default().add(&sums);
+        if let Some(process) = all.processes.last_mut() {
+            match class {
+                Class::Tail => process.tail.add(&sums),
+                Class::Nontail => process.nontail.add(&sums),
+            }
+        }
     }
 
     fn io(&mut self, path: &RequestPath, class: Class) {
@@ -238,7 +194,7 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
                 kind: segment.event_kind.word(),
             };
             let request = all.requests;
-            add_io(all.io.entry(key).or_default(), request, segment);
+            all.io.entry(key).or_default().add(request, segment);
         }
     }
 
@@ -258,7 +214,11 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
                 let location = self.place(culprit.location);
                 let who = Who::new(culprit.kind, route, location);
                 let all = &mut *self.aggregate;
-                let event = (all.traces, culprit.event);
+                let number = match culprit.kind {
+                    CulpritKind::Gc(_) => culprit.collection,
+                    _ => culprit.event,
+                };
+                let event = (all.processes.len() as u32, number);
                 all.blame.add(who, all.requests, event, culprit.duration_ns);
             }
         }
@@ -272,22 +232,5 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
     fn place(&mut self, id: StringId) -> Option<Name> {
         self.places
             .name(id, self.strings, &mut self.aggregate.places)
-    }
-}
-
-fn add_io(sums: &mut IoSums, request: u64, segment: &Segment) {
-    let ns = segment.duration_ns;
-    sums.io_ns += ns;
-    match segment.part {
-        Some(PoolPart::Wait) => sums.pool_wait_ns += ns,
-        Some(PoolPart::Run) => sums.pool_run_ns += ns,
-        None => {}
-    }
-    if segment.shared {
-        sums.shared_ns += ns;
-    }
-    if sums.last_request != request {
-        sums.last_request = request;
-        sums.requests += 1;
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bobtail_graph::{Culprit as GraphCulprit, CulpritKind as GraphCulpritKind};
+use bobtail_graph::CulpritKind as GraphCulpritKind;
 use bobtail_trace::record::EventId;
 
 use crate::names::{Name, Names};
@@ -39,6 +39,12 @@ impl Who {
                 word,
                 location: None,
             },
+            GraphCulpritKind::NotRunning(_) => Self {
+                kind: CulpritKind::Cpu,
+                route: None,
+                word,
+                location: None,
+            },
             GraphCulpritKind::Poll | GraphCulpritKind::Between | GraphCulpritKind::Lost => Self {
                 kind: CulpritKind::Loop,
                 route: None,
@@ -47,16 +53,6 @@ impl Who {
             },
         }
     }
-}
-
-/// How long the loop itself was in the way: in the kernel, between events, or, where history is
-/// lost, with nobody knows what.
-pub(crate) fn loop_ns(culprits: &[GraphCulprit]) -> u64 {
-    let of_loop = culprits.iter().filter(|c| match c.kind {
-        GraphCulpritKind::Poll | GraphCulpritKind::Between | GraphCulpritKind::Lost => true,
-        GraphCulpritKind::Event(_) | GraphCulpritKind::Gc(_) => false,
-    });
-    of_loop.map(|c| c.duration_ns).sum()
 }
 
 #[derive(Debug, Clone, Default)]
@@ -76,8 +72,9 @@ pub(crate) struct Blame {
 }
 
 impl Blame {
-    /// Charges a stretch to a row. `victim` numbers the requests of all traces; an event is named
-    /// by its trace and its number there. The loop itself has no events: its stretches are counted.
+    /// Charges a stretch to a row. `victim` numbers the requests of all traces; an event or a
+    /// collection is named by its trace and its number there. The loop itself and not running have
+    /// neither: their stretches are counted.
     pub(crate) fn add(&mut self, who: Who, victim: u64, event: (u32, EventId), ns: u64) {
         let full = self.rows.len() >= ROWS && !self.rows.contains_key(&who);
         let who = if full {
@@ -96,7 +93,7 @@ impl Blame {
             row.last_victim = victim;
             row.victims += 1;
         }
-        if who.kind == CulpritKind::Loop {
+        if matches!(who.kind, CulpritKind::Loop | CulpritKind::Cpu) {
             row.occurrences += 1;
             return;
         }
@@ -108,6 +105,19 @@ impl Blame {
                 row.events.pop_first();
             }
         }
+    }
+
+    /// What collections of a kind inflicted on how many victims.
+    pub(crate) fn of_collections(&self, word: &'static str) -> (u64, u64) {
+        let who = Who {
+            kind: CulpritKind::Gc,
+            route: None,
+            word,
+            location: None,
+        };
+        self.rows
+            .get(&who)
+            .map_or((0, 0), |row| (row.inflicted_ns, row.victims))
     }
 
     /// Rows by what they inflicted, most first.

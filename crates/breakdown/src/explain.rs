@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use bobtail_graph::{
-    CulpritKind, EventFacts, Graph, Options, RequestPath, Resource, SegmentKind, Walks, Window,
+    Collection, CulpritKind, EventFacts, Graph, Options, RequestPath, Resource, SegmentKind, Walks,
+    Window,
 };
 use bobtail_trace::record::{Ns, Record, RequestId, StringId};
 use serde::{Deserialize, Serialize};
 
-use crate::blame::loop_ns;
 use crate::report::Work;
 use crate::strings::Strings;
 use crate::trace_info::TraceInfo;
@@ -60,6 +60,19 @@ pub struct ExplainCulprit {
     #[serde(rename = "type")]
     pub word: String,
     pub location: Option<String>,
+    pub duration_ns: u64,
+    /// The collection of which this is a part.
+    pub pause: Option<ExplainPause>,
+}
+
+/// A whole collection, of which a request may have waited for a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExplainPause {
+    /// Among all of the trace, in the order of their ends.
+    pub number: u32,
+    /// From the ready time of the source; negative before it.
+    pub start_ns: i64,
     pub duration_ns: u64,
 }
 
@@ -124,7 +137,7 @@ fn explanation(
         complete: path.complete(),
         inferred_hops: path.inferred_hops,
         truncated: path.truncated,
-        segments: segments(path, strings),
+        segments: segments(trace, path, window, strings),
         events: window
             .events(path)
             .iter()
@@ -133,7 +146,12 @@ fn explanation(
     }
 }
 
-fn segments(path: &RequestPath, strings: &(impl Strings + ?Sized)) -> Vec<ExplainSegment> {
+fn segments(
+    trace: &TraceInfo,
+    path: &RequestPath,
+    window: Window<'_>,
+    strings: &(impl Strings + ?Sized),
+) -> Vec<ExplainSegment> {
     let one = |s: &bobtail_graph::Segment| ExplainSegment {
         kind: s.kind.word().into(),
         start_ns: s.start_ns - path.source_ready_ns,
@@ -143,9 +161,7 @@ fn segments(path: &RequestPath, strings: &(impl Strings + ?Sized)) -> Vec<Explai
         resource: resource(strings, s.resource),
         shared: s.shared,
         work: match s.kind {
-            SegmentKind::Queue | SegmentKind::Exec => {
-                Work::of(s.duration_ns, s.gc_ns, loop_ns(path.culprits_of(s)))
-            }
+            SegmentKind::Queue | SegmentKind::Exec => trace.measured.work(s.duration_ns, &s.work),
             SegmentKind::Io | SegmentKind::Unattributed => Work::default(),
         },
         exact: s.exact && !s.inferred,
@@ -154,15 +170,26 @@ fn segments(path: &RequestPath, strings: &(impl Strings + ?Sized)) -> Vec<Explai
         culprits: path
             .culprits_of(s)
             .iter()
-            .map(|c| culprit(c, strings))
+            .map(|c| culprit(path, c, window, strings))
             .collect(),
     };
     path.segments.iter().map(one).collect()
 }
 
-fn culprit(c: &bobtail_graph::Culprit, strings: &(impl Strings + ?Sized)) -> ExplainCulprit {
+fn culprit(
+    path: &RequestPath,
+    c: &bobtail_graph::Culprit,
+    window: Window<'_>,
+    strings: &(impl Strings + ?Sized),
+) -> ExplainCulprit {
+    let pause = |whole: Collection| ExplainPause {
+        number: c.collection,
+        start_ns: whole.begin_ns as i64 - path.source_ready_ns as i64,
+        duration_ns: whole.end_ns.saturating_sub(whole.begin_ns),
+    };
     let word = match c.kind {
         CulpritKind::Gc(_) => format!("gc {}", c.kind.word()),
+        CulpritKind::NotRunning(_) => format!("cpu {}", c.kind.word()),
         CulpritKind::Poll | CulpritKind::Between | CulpritKind::Lost => {
             format!("loop {}", c.kind.word())
         }
@@ -174,6 +201,7 @@ fn culprit(c: &bobtail_graph::Culprit, strings: &(impl Strings + ?Sized)) -> Exp
         word,
         location: text(strings, c.location),
         duration_ns: c.duration_ns,
+        pause: window.collection(c.collection).map(pause),
     }
 }
 

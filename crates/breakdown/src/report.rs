@@ -16,7 +16,11 @@ pub struct Report {
     pub requests: Requests,
     pub tail: Tail,
     pub breakdown: Vec<Breakdown>,
+    /// The same by process, tail first.
+    pub processes: Vec<ProcessBreakdown>,
     pub io: Vec<Io>,
+    /// Collections by kind, the ones that cost the tail most first.
+    pub gc: Vec<Collections>,
     pub culprits: Vec<Culprit>,
     pub findings: Vec<Finding>,
     /// Records lost, by word of the trace format.
@@ -108,7 +112,24 @@ pub struct Breakdown {
     pub paper_sum_ns: u64,
 }
 
-/// What the loop thread did during queue and exec; `None` is "not measured".
+/// Means per request of a process and class: the paper's table of a cluster.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProcessBreakdown {
+    pub pid: u32,
+    pub thread: u32,
+    pub class: Class,
+    pub count: u64,
+    pub latency_ns: u64,
+    pub io_ns: u64,
+    pub queue_ns: u64,
+    pub exec_ns: u64,
+    pub unattributed_ns: u64,
+    pub work: Work,
+}
+
+/// What the loop thread did during queue and exec, sums to them; `None` is "not measured", whose
+/// time is in native.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Work {
@@ -118,19 +139,23 @@ pub struct Work {
     pub ic_ns: Option<u64>,
     /// The loop was in the kernel or between events.
     pub loop_ns: Option<u64>,
+    /// The thread was runnable, but did not run.
+    pub not_running_ns: Option<u64>,
 }
 
-impl Work {
-    /// Work of a stretch on the loop thread of which `gc_ns` was collection and for `loop_ns`
-    /// nothing ran.
-    pub fn of(total_ns: u64, gc_ns: u64, loop_ns: u64) -> Self {
-        Self {
-            native_ns: Some(total_ns.saturating_sub(gc_ns + loop_ns)),
-            gc_ns: Some(gc_ns),
-            loop_ns: Some(loop_ns),
-            ..Self::default()
-        }
-    }
+/// Collections of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Collections {
+    pub kind: String,
+    /// How many there were after warm-up, how long together, and the longest.
+    pub pauses: u64,
+    pub total_ns: u64,
+    pub longest_ns: u64,
+    /// Requests of the tail that they delayed.
+    pub victims: u64,
+    /// By how much in total.
+    pub inflicted_ns: u64,
 }
 
 /// Means per request of the class.
@@ -157,6 +182,8 @@ pub enum CulpritKind {
     Event,
     Gc,
     Loop,
+    /// The thread did not run.
+    Cpu,
 }
 
 /// What made the tail wait.
@@ -172,7 +199,7 @@ pub struct Culprit {
     pub inflicted_ns: u64,
     /// Requests of the tail it delayed.
     pub victims: u64,
-    /// Of the loop itself, which has no events: stretches, told for each victim.
+    /// Of the loop and of not running, which have no events: stretches, told for each victim.
     pub occurrences: u64,
     /// The longest single stretch.
     pub longest_ns: u64,

@@ -3,24 +3,21 @@
 use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::aggregate::{Aggregate, IoKey, IoSums, Sums};
+use bobtail_graph::Work;
+
+use crate::aggregate::{Aggregate, IoKey};
 use crate::findings::{self, Evidence};
 use crate::population::Population;
 use crate::report::{
-    Breakdown, Class, Io, Outcome, Process, Report, Requests, Run, Tail, Unavailable, Work,
+    Breakdown, Class, Io, Outcome, Process, ProcessBreakdown, Report, Requests, Run, Tail,
+    Unavailable,
 };
+use crate::sums::{IoSums, Sums};
 use crate::survey::Survey;
+use crate::trace_info::{Heap, Measured};
 
 /// Rows of a list that are reported; the rest is too small to act on.
 const ROWS_REPORTED: usize = 100;
-
-/// What this version measures nowhere, and where such time is found instead. The command line tells
-/// these from what a host does not allow by how the reason begins.
-const NOT_MEASURED: [(&str, &str); 3] = [
-    ("jit", "not measured yet"),
-    ("ic", "not measured yet"),
-    ("not-running time", "not measured yet: counts as native"),
-];
 
 /// What the recording folder tells about the run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -54,37 +51,60 @@ pub fn report(
     let losses = losses(surveys);
     let io = ios(aggregate);
     let culprits = aggregate.blame.ranked(&aggregate.places);
+    let throttled = surveys.iter().filter_map(|s| s.trace.throttled);
+    let heaps: Vec<&Heap> = surveys
+        .iter()
+        .filter_map(|s| s.trace.heap.as_ref())
+        .collect();
     let evidence = Evidence {
         requests: &requests,
         tail: &tail,
         tail_sums: &total(aggregate, Class::Tail),
+        rest_sums: &total(aggregate, Class::Nontail),
         io: &io,
         culprits: &culprits,
+        heaps: &heaps,
+        throttled: throttled.max_by_key(|t| t.throttled_ns),
         losses: &losses,
         loop_only: run.detail == "loop",
     };
     let findings = findings::all(&evidence);
     Report {
         schema: "bobtail-report/1".into(),
-        unavailable: unavailable(&run),
+        unavailable: unavailable(&run, surveys),
         run: run_of(run, surveys),
         findings,
         requests,
         tail,
         breakdown,
+        processes: processes(aggregate),
+        gc: aggregate.pauses.ranked(&aggregate.blame),
         io: io.into_iter().take(ROWS_REPORTED).collect(),
         culprits: culprits.into_iter().take(ROWS_REPORTED).collect(),
         losses,
     }
 }
 
-/// What this host did not allow, then what this version does not measure on any.
-fn unavailable(run: &RunFacts) -> Vec<Unavailable> {
-    let unmeasured = NOT_MEASURED.map(|(mechanism, reason)| Unavailable {
-        mechanism: mechanism.into(),
-        reason: reason.into(),
-    });
-    run.unavailable.iter().cloned().chain(unmeasured).collect()
+/// What this host did not allow, then work classes that the recording says nothing about.
+fn unavailable(run: &RunFacts, surveys: &[Survey]) -> Vec<Unavailable> {
+    let mut all = run.unavailable.clone();
+    for (index, mechanism) in Measured::MECHANISMS.into_iter().enumerate() {
+        let lacking = surveys.iter().filter(|s| !s.trace.measured.each()[index]);
+        let lacking = lacking.count();
+        if lacking == 0 || all.iter().any(|one| one.mechanism == mechanism) {
+            continue;
+        }
+        let reason = if lacking == surveys.len() {
+            "the recording does not have it".to_owned()
+        } else {
+            format!("{lacking} of {} processes did not record it", surveys.len())
+        };
+        all.push(Unavailable {
+            mechanism: mechanism.into(),
+            reason,
+        });
+    }
+    all
 }
 
 fn run_of(run: RunFacts, surveys: &[Survey]) -> Run {
@@ -163,9 +183,48 @@ fn breakdowns(aggregate: &Aggregate) -> Vec<Breakdown> {
         .collect()
 }
 
+/// Of each process with requests, the busiest in the tail first.
+fn processes(aggregate: &Aggregate) -> Vec<ProcessBreakdown> {
+    let mut all: Vec<_> = aggregate.processes.iter().collect();
+    all.sort_by_key(|p| (std::cmp::Reverse(p.tail.count), p.pid, p.thread));
+    let rows = all.iter().flat_map(|process| {
+        let classes = [
+            (Class::Tail, &process.tail),
+            (Class::Nontail, &process.nontail),
+        ];
+        let some = classes.into_iter().filter(|(_, sums)| sums.count > 0);
+        some.map(|(class, sums)| process_breakdown(process.pid, process.thread, class, sums))
+    });
+    rows.collect()
+}
+
+fn process_breakdown(pid: u32, thread: u32, class: Class, sums: &Sums) -> ProcessBreakdown {
+    let row = breakdown("*", class, sums);
+    ProcessBreakdown {
+        pid,
+        thread,
+        class,
+        count: row.count,
+        latency_ns: row.latency_ns,
+        io_ns: row.io_ns,
+        queue_ns: row.queue_ns,
+        exec_ns: row.exec_ns,
+        unattributed_ns: row.unattributed_ns,
+        work: row.work,
+    }
+}
+
 /// Means that sum up: what rounding loses goes to the largest part.
 fn breakdown(route: &str, class: Class, sums: &Sums) -> Breakdown {
     let mean = |sum: u64| sum / sums.count.max(1);
+    let work = Work {
+        native_ns: mean(sums.work.native_ns),
+        gc_ns: mean(sums.work.gc_ns),
+        jit_ns: mean(sums.work.jit_ns),
+        ic_ns: mean(sums.work.ic_ns),
+        loop_ns: mean(sums.work.loop_ns),
+        not_running_ns: mean(sums.work.not_running_ns),
+    };
     let latency_ns = mean(sums.latency_ns);
     let mut parts = [
         sums.io_ns,
@@ -188,7 +247,7 @@ fn breakdown(route: &str, class: Class, sums: &Sums) -> Breakdown {
         queue_ns,
         exec_ns,
         unattributed_ns,
-        work: Work::of(queue_ns + exec_ns, mean(sums.gc_ns), mean(sums.loop_ns)),
+        work: sums.measured.work(queue_ns + exec_ns, &work),
         paper_sum_ns: mean(sums.paper_ns),
     }
 }

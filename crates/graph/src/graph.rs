@@ -107,7 +107,7 @@ impl Graph {
 
     /// Rows for which memory is held, by container: what [`Options::max_events`] bounds, and the
     /// tables of fixed bounds beside it.
-    pub fn capacities(&self) -> [(&'static str, usize); 8] {
+    pub fn capacities(&self) -> [(&'static str, usize); 9] {
         self.recorder.history.capacities()
     }
 
@@ -146,6 +146,8 @@ impl Graph {
         if !walked {
             return;
         }
+        let now = self.recorder.history.now;
+        self.recorder.history.stretches.settle(now);
         self.walk.run(&self.recorder.history, request, path);
         let culprits = path.latency_ns >= self.options.culprits_from_ns;
         tiling::tile(path, &self.recorder.history, request, culprits);

@@ -5,13 +5,14 @@
 
 use bobtail_trace::record::{EventId, Ns, RequestId};
 
-use crate::collections::Collections;
+use crate::collections::{Collections, collections};
 use crate::events::{Event, LoopEvent, Row};
 use crate::handles::Handles;
 use crate::operations::{Operations, operations};
 use crate::requests::{Needs, Requests};
 use crate::ring::Ring;
 use crate::runs::Runs;
+use crate::stretches::Stretches;
 
 const INITIAL_ROWS: usize = 1 << 14;
 
@@ -21,6 +22,7 @@ pub(crate) struct History {
     pub loop_events: Ring<LoopEvent>,
     pub runs: Runs,
     pub collections: Collections,
+    pub stretches: Stretches,
     pub handles: Handles,
     pub operations: Operations,
     pub requests: Requests,
@@ -37,7 +39,8 @@ impl History {
             events: Ring::new(1, INITIAL_ROWS, bound),
             loop_events: Ring::new(1, INITIAL_ROWS / 2, bound / 2),
             runs: Runs::new(INITIAL_ROWS, bound),
-            collections: Collections::new(INITIAL_ROWS / 4, bound / 4),
+            collections: collections(INITIAL_ROWS / 16, bound / 4),
+            stretches: Stretches::new(INITIAL_ROWS / 4, bound / 2),
             handles: Handles::new(INITIAL_ROWS / 2, bound / 2),
             operations: operations(),
             requests: Requests::new(),
@@ -47,12 +50,13 @@ impl History {
     }
 
     /// Rows for which there is room, by container.
-    pub(crate) fn capacities(&self) -> [(&'static str, usize); 8] {
+    pub(crate) fn capacities(&self) -> [(&'static str, usize); 9] {
         [
             ("events", self.events.capacity()),
             ("loop events", self.loop_events.capacity()),
             ("runs", self.runs.ring.capacity()),
-            ("collections", self.collections.ring.capacity()),
+            ("collections", self.collections.capacity()),
+            ("stretches", self.stretches.ring.capacity()),
             ("writes", self.handles.writes.capacity()),
             ("handles", self.handles.table.capacity()),
             ("operations", self.operations.capacity()),
@@ -104,10 +108,8 @@ impl History {
             },
             loop_row: behind.map_or(loop_row, |e| e.loop_row),
             run,
-            collection: self
-                .collections
-                .ring
-                .partition_point(|c| c.end_ns <= ready_ns),
+            collection: self.collections.partition_point(|c| c.end_ns <= ready_ns),
+            stretch: self.stretches.needed_from(ready_ns),
             write: self.handles.writes.next(),
         }
     }
@@ -118,7 +120,8 @@ impl History {
         self.events.need_from(needs.map(|n| n.event));
         self.loop_events.need_from(needs.map(|n| n.loop_row));
         self.runs.ring.need_from(needs.map(|n| n.run));
-        self.collections.ring.need_from(needs.map(|n| n.collection));
+        self.collections.need_from(needs.map(|n| n.collection));
+        self.stretches.ring.need_from(needs.map(|n| n.stretch));
         self.handles.writes.need_from(needs.map(|n| n.write));
     }
 
@@ -127,7 +130,8 @@ impl History {
         let starved = self.events.starved()
             || self.loop_events.starved()
             || self.runs.ring.starved()
-            || self.collections.ring.starved()
+            || self.collections.starved()
+            || self.stretches.ring.starved()
             || self.handles.writes.starved();
         if starved {
             self.requests.let_go_of_oldest();

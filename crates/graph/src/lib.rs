@@ -9,7 +9,9 @@
 //! | `graph` | records in, requests out |
 //! | `recorder`, `traffic` | each record becomes rows of the history |
 //! | `history` | the bounded past that all else reads |
-//! | `events`, `runs`, `collections` | events, the loop's time line, garbage collections |
+//! | `events`, `runs` | events, the loop's time line |
+//! | `stretches`, `stretch`, `collections` | where its time was not native |
+//! | `interruptions`, `work` | what tells so; the sums of an interval |
 //! | `handles`, `operations`, `requests` | what outlives events: connections, jobs, requests |
 //! | `ownership` | which request an event works for |
 //! | `walk`, `writers` | from the sink back to the source; who asked on a socket |
@@ -25,6 +27,7 @@ mod graph;
 mod handles;
 mod history;
 mod id_table;
+mod interruptions;
 mod operations;
 mod ownership;
 mod path;
@@ -34,15 +37,20 @@ mod requests;
 mod resource;
 mod ring;
 mod runs;
+mod stretch;
+mod stretches;
 mod tiling;
 mod traffic;
 mod walk;
 mod window;
+mod work;
 mod writers;
 
+pub use collections::Collection;
 pub use graph::{Graph, Options, Walks};
 pub use path::{
     Culprit, CulpritKind, EventKind, Hop, PathEvent, PoolPart, RequestPath, Resource, Segment,
     SegmentKind,
 };
 pub use window::{EVENTS_LISTED, EventFacts, Window};
+pub use work::Work;

@@ -5,7 +5,11 @@
 
 use std::ops::Range;
 
-use bobtail_trace::record::{EventId, LoopKind, MicroKind, Ns, ReadyQuality, RequestId, StringId};
+use bobtail_trace::record::{
+    EventId, LoopKind, MicroKind, NotRunningCause, Ns, ReadyQuality, RequestId, StringId,
+};
+
+use crate::work::Work;
 
 /// What kind of callback an event was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -99,8 +103,8 @@ pub struct Segment {
     /// The hop that led here was deduced.
     pub inferred: bool,
     pub part: Option<PoolPart>,
-    /// Garbage collection inside; the rest of an `exec` or `queue` segment is native. 0 for others.
-    pub gc_ns: u64,
+    /// What the loop thread did in it; all 0 for `io` and `unattributed`.
+    pub work: Work,
     /// Range of [`RequestPath::culprits`].
     pub culprits: Range<u32>,
 }
@@ -112,6 +116,8 @@ pub enum CulpritKind {
     Event(EventKind),
     /// A collection of this V8 GCType.
     Gc(u32),
+    /// The thread was runnable, but did not run.
+    NotRunning(NotRunningCause),
     /// The loop asked the kernel for more.
     Poll,
     /// Between two callbacks.
@@ -127,10 +133,11 @@ impl CulpritKind {
             Self::Event(kind) => kind.word(),
             Self::Gc(1) => "scavenge",
             Self::Gc(2) => "minor mark-compact",
-            Self::Gc(4) => "mark-sweep-compact",
+            Self::Gc(4) => "mark-compact",
             Self::Gc(8) => "incremental marking",
             Self::Gc(16) => "weak callbacks",
             Self::Gc(_) => "gc",
+            Self::NotRunning(cause) => cause.word(),
             Self::Poll => "poll",
             Self::Between => "other",
             Self::Lost => "lost",
@@ -140,12 +147,12 @@ impl CulpritKind {
 
 /// A share of a segment and who is to blame for it.
 ///
-/// In a `queue` segment the culprits sum to its duration; in an `exec` segment only collections
-/// are listed.
+/// In a `queue` segment the culprits sum to its duration; in an `exec` segment only collections and
+/// times of not running are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Culprit {
     pub kind: CulpritKind,
-    /// The event that ran (for a collection: during which it ran); 0 between events.
+    /// The event that ran, or was interrupted by what the kind tells; 0 between events.
     pub event: EventId,
     /// The request that event belongs to; 0 unknown.
     pub request: RequestId,
@@ -153,6 +160,8 @@ pub struct Culprit {
     pub route: StringId,
     /// What it was executing; 0 unknown.
     pub location: StringId,
+    /// Number of the collection of which this is a part; 0 for other kinds.
+    pub collection: u32,
     pub duration_ns: u64,
 }
 
@@ -260,9 +269,11 @@ impl RequestPath {
             .sum()
     }
 
-    /// Collections inside the segments.
-    pub fn gc_ns(&self) -> u64 {
-        self.segments.iter().map(|s| s.gc_ns).sum()
+    /// What the loop thread did in the segments.
+    pub fn work(&self) -> Work {
+        let mut work = Work::default();
+        self.segments.iter().for_each(|s| work += s.work);
+        work
     }
 
     /// Who had the loop during a segment.

@@ -1,13 +1,14 @@
 //! Who had the loop thread: the pieces of an interval by event, collection and poll.
 //!
 //! A collection is charged to itself and not to the event it interrupted: no change of that event
-//! would have made it shorter.
+//! would have made it shorter. So is the time in which the thread did not run.
 
 use bobtail_trace::record::{Ns, RequestId};
 
 use crate::history::History;
 use crate::path::{Culprit, CulpritKind};
 use crate::runs::{Run, RunKind};
+use crate::stretch::Kind;
 
 /// Stands for runs that are forgotten.
 const LOST: Run = Run {
@@ -51,9 +52,8 @@ pub(crate) fn blame_run(
     culprits: &mut Vec<Culprit>,
 ) {
     let route = history.requests.route(run.request);
-    blame_collections(history, run, start, end, first, culprits);
-    let collected = history.collections.within_ns(start, end);
-    let duration_ns = end - start - collected;
+    let interrupted_ns = blame_interruptions(history, run, start, end, first, culprits);
+    let duration_ns = end - start - interrupted_ns;
     let kind = match run.kind {
         RunKind::Poll => CulpritKind::Poll,
         RunKind::Between => CulpritKind::Between,
@@ -73,31 +73,44 @@ pub(crate) fn blame_run(
             request,
             route,
             location,
+            collection: 0,
             duration_ns,
         },
     );
 }
 
-/// Only the collections of a piece, as for work on the path itself.
-pub(crate) fn blame_collections(
+/// Only what interrupted a piece, as for work on the path itself; returns how long it did.
+pub(crate) fn blame_interruptions(
     history: &History,
     run: &Run,
     start: Ns,
     end: Ns,
     first: usize,
     culprits: &mut Vec<Culprit>,
-) {
-    for (kind, duration_ns) in history.collections.each(start, end) {
+) -> u64 {
+    let mut interrupted_ns = 0;
+    for (stretch, from, to) in history.stretches.each(start, end) {
+        let (kind, collection) = match stretch {
+            Kind::Collection { row } => {
+                let kind = history.collections.get(row).map_or(0, |c| c.kind);
+                (CulpritKind::Gc(kind), row)
+            }
+            Kind::NotRunning(cause) => (CulpritKind::NotRunning(cause), 0),
+            Kind::Idle | Kind::Engine { .. } => continue,
+        };
+        interrupted_ns += to - from;
         let culprit = Culprit {
-            kind: CulpritKind::Gc(kind),
+            kind,
             event: run.event,
             request: run.request,
             route: history.requests.route(run.request),
             location: 0,
-            duration_ns,
+            collection,
+            duration_ns: to - from,
         };
         add(culprits, first, culprit);
     }
+    interrupted_ns
 }
 
 /// Whether a run inside a loop event of the path belongs to another request.
@@ -105,7 +118,7 @@ pub(crate) fn is_foreign(run: &Run, request: RequestId) -> bool {
     run.request != 0 && run.request != request
 }
 
-/// Runs of one event that follow each other make one culprit.
+/// Runs of one event that follow each other make one culprit, and so do parts of a collection.
 fn add(culprits: &mut Vec<Culprit>, first: usize, culprit: Culprit) {
     if culprit.duration_ns == 0 {
         return;
@@ -114,7 +127,8 @@ fn add(culprits: &mut Vec<Culprit>, first: usize, culprit: Culprit) {
         c.event == culprit.event
             && c.kind == culprit.kind
             && c.request == culprit.request
-            && !matches!(c.kind, CulpritKind::Gc(_) | CulpritKind::Poll)
+            && !matches!(c.kind, CulpritKind::NotRunning(_) | CulpritKind::Poll)
+            && c.collection == culprit.collection
             && (c.location == culprit.location || c.location == 0 || culprit.location == 0)
     };
     let recent = culprits.len().saturating_sub(4).max(first);

@@ -101,16 +101,9 @@ impl Recorder {
                 self.start_run(enter_ns, RunKind::Poll);
                 self.start_run(leave_ns, RunKind::Between);
             }
-            Record::Gc {
-                kind,
-                begin_ns,
-                end_ns,
-            } => {
-                self.tick(end_ns);
-                self.history.collections.push(kind, begin_ns, end_ns);
+            Record::Gc { .. } | Record::Work { .. } | Record::NotRunning { .. } => {
+                self.interruption(record);
             }
-            // Not accounted yet.
-            Record::Work { .. } | Record::NotRunning { .. } => {}
             other => self.fact(other),
         }
     }
@@ -162,8 +155,12 @@ impl Recorder {
         self.history.now
     }
 
+    /// A run in which nothing is executed.
     fn start_run(&mut self, start_ns: Ns, kind: RunKind) {
         let start_ns = self.tick(start_ns);
+        if !self.latencies_only {
+            self.history.stretches.begin_idle(start_ns);
+        }
         self.history.runs.start(Run {
             start_ns,
             kind,
@@ -178,11 +175,14 @@ impl Recorder {
         request: RequestId,
     ) -> Row {
         let start_ns = self.tick(start_ns);
-        let kind = if event == 0 {
-            RunKind::Between
-        } else {
-            RunKind::Event
-        };
+        if event == 0 {
+            self.start_run(start_ns, RunKind::Between);
+            return self.history.runs.last();
+        }
+        if !self.latencies_only {
+            self.history.stretches.end_idle(start_ns);
+        }
+        let kind = RunKind::Event;
         self.history.runs.start(Run {
             start_ns,
             event,

@@ -52,6 +52,7 @@ pub(crate) struct Needs {
     pub loop_row: Row,
     pub run: Row,
     pub collection: Row,
+    pub stretch: Row,
     pub write: Row,
 }
 

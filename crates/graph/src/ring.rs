@@ -67,6 +67,15 @@ impl<T: Copy + Default> Ring<T> {
         self.slots = wider;
     }
 
+    /// Takes the newest entry back; the next one gets its number.
+    pub(crate) fn pop(&mut self) -> Option<T> {
+        let newest = self.next.wrapping_sub(1);
+        let value = *self.get(newest)?;
+        self.next = newest;
+        self.len -= 1;
+        Some(value)
+    }
+
     #[inline]
     pub(crate) fn get(&self, number: u32) -> Option<&T> {
         let age = self.next.wrapping_sub(number);
@@ -134,6 +143,36 @@ impl<T: Copy + Default> Ring<T> {
         }
         oldest.wrapping_add(low)
     }
+
+    /// The same, at or after `from`, for answers near it: the steps from there double.
+    pub(crate) fn partition_point_from(
+        &self,
+        from: u32,
+        mut before: impl FnMut(&T) -> bool,
+    ) -> u32 {
+        let oldest = self.oldest();
+        let mut low = from.wrapping_sub(oldest);
+        if low > self.len {
+            return self.partition_point(before);
+        }
+        let mut at = |age: u32| before(&self.slots[self.slot(oldest.wrapping_add(age))]);
+        let mut step = 1;
+        let mut high = low;
+        while high < self.len && at(high) {
+            low = high + 1;
+            high = low.saturating_add(step).min(self.len);
+            step *= 2;
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if at(middle) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        oldest.wrapping_add(low)
+    }
 }
 
 #[cfg(test)]
@@ -163,6 +202,34 @@ mod tests {
         assert_eq!((ring.get(1), ring.starved()), (Some(&0), false));
         ring.push(8);
         assert_eq!((ring.get(1), ring.starved()), (None, true));
+    }
+
+    #[test]
+    fn the_newest_can_be_taken_back() {
+        let mut ring = Ring::new(1, 2, 2);
+        for value in 0..3u64 {
+            ring.push(value);
+        }
+        assert_eq!((ring.pop(), ring.next(), ring.push(9)), (Some(2), 3, 3));
+        assert_eq!(
+            (ring.pop(), ring.pop(), ring.pop()),
+            (Some(9), Some(1), None)
+        );
+    }
+
+    #[test]
+    fn a_search_from_anywhere_finds_what_one_over_all_finds() {
+        let mut ring = Ring::new(u32::MAX - 9, 32, 32);
+        for value in 0..40u64 {
+            ring.push(value);
+        }
+        for wanted in 0..42 {
+            let point = ring.partition_point(|v| *v < wanted);
+            for from in 0..point.wrapping_sub(ring.oldest()) + 1 {
+                let from = ring.oldest().wrapping_add(from);
+                assert_eq!(ring.partition_point_from(from, |v| *v < wanted), point);
+            }
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use bobtail_trace::record::{EventId, LoopKind, Ns, ReadyQuality};
 
-use crate::events::LoopEvent;
+use crate::events::{LoopEvent, Row};
 use crate::graph::source_quality;
 use crate::history::History;
 use crate::path::{
@@ -16,6 +16,7 @@ use crate::queue;
 use crate::requests::Request;
 use crate::resource::resource_of;
 use crate::runs::{Run, RunKind};
+use crate::work::Work;
 
 /// Fills in what is known without a walk.
 pub(crate) fn start(path: &mut RequestPath, history: &History, request: &Request) {
@@ -52,6 +53,7 @@ pub(crate) fn tile(path: &mut RequestPath, history: &History, request: &Request,
         end: path.sink_ns,
         owner: (path.source_event, EventKind::Loop(LoopKind::Read)),
         inferred: false,
+        stretch: history.stretches.find(path.source_ready_ns),
         steps: &events,
         path,
     };
@@ -81,6 +83,8 @@ struct Tiler<'a> {
     /// The event that what follows belongs to.
     owner: (EventId, EventKind),
     inferred: bool,
+    /// Where the stretches at the cursor begin.
+    stretch: Row,
     steps: &'a [PathEvent],
     path: &'a mut RequestPath,
 }
@@ -193,10 +197,10 @@ impl Tiler<'_> {
         if self.blame {
             queue::blame(self.history, from, to, first, &mut self.path.culprits);
         }
-        let gc_ns = self.history.collections.within_ns(from, to);
+        let work = self.history.stretches.work(from, to, &mut self.stretch);
         let culprits = first as u32..self.path.culprits.len() as u32;
         self.cover(SegmentKind::Queue, to, |s| {
-            (s.exact, s.gc_ns, s.culprits) = (exact, gc_ns, culprits);
+            (s.exact, s.work, s.culprits) = (exact, work, culprits);
         });
     }
 
@@ -233,9 +237,9 @@ impl Tiler<'_> {
             );
         } else if self.blame {
             let culprits = &mut self.path.culprits;
-            queue::blame_collections(self.history, run, start, end, first, culprits);
+            queue::blame_interruptions(self.history, run, start, end, first, culprits);
         }
-        let gc_ns = self.history.collections.within_ns(start, end);
+        let work = self.history.stretches.work(start, end, &mut self.stretch);
         let culprits = first as u32..self.path.culprits.len() as u32;
         let kind = if waits {
             SegmentKind::Queue
@@ -243,7 +247,7 @@ impl Tiler<'_> {
             SegmentKind::Exec
         };
         self.cover(kind, end, |s| {
-            (s.shared, s.gc_ns, s.culprits) = (foreign && !waits, gc_ns, culprits);
+            (s.shared, s.work, s.culprits) = (foreign && !waits, work, culprits);
         });
     }
 
@@ -271,7 +275,7 @@ impl Tiler<'_> {
             exact: kind != SegmentKind::Unattributed,
             inferred: self.inferred,
             part: None,
-            gc_ns: 0,
+            work: Work::default(),
             culprits: none..none,
         };
         fill(&mut segment);
@@ -279,7 +283,7 @@ impl Tiler<'_> {
         match self.path.segments.last_mut() {
             Some(last) if continues(last, &segment) => {
                 last.duration_ns += segment.duration_ns;
-                last.gc_ns += segment.gc_ns;
+                last.work += segment.work;
                 last.culprits.end = segment.culprits.end;
             }
             _ => self.path.segments.push(segment),

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use bobtail_trace::record::{EventId, Ns, ReadyQuality, RequestId, StringId};
 
+use crate::collections::Collection;
 use crate::history::History;
 use crate::path::{EventKind, RequestPath, Resource};
 use crate::resource::resource_of;
@@ -69,6 +70,11 @@ impl<'a> Window<'a> {
             .into_iter()
             .filter_map(|(id, on)| self.facts(path, id, on))
             .collect()
+    }
+
+    /// The collection with this number, whole, while it is remembered.
+    pub fn collection(&self, number: u32) -> Option<Collection> {
+        self.history.collections.get(number).copied()
     }
 
     fn facts(&self, path: &RequestPath, id: EventId, on_path: bool) -> Option<EventFacts> {

@@ -7,10 +7,10 @@
 )]
 mod support;
 
-use bobtail_graph::{Graph, Hop, Options, RequestPath, Window};
-use bobtail_testkit::{Drawn, Shape, Simulation};
+use bobtail_graph::{Graph, Hop, Options, RequestPath, SegmentKind, Window};
+use bobtail_testkit::{Drawn, Random, Shape, Simulation};
 use bobtail_trace::record::{
-    HandleKind, LoopKind, LossKind, MicroKind, NotRunningCause, Ready, ReadyQuality, Record,
+    HandleKind, LoopKind, LossKind, MicroKind, NotRunningCause, Ns, Ready, ReadyQuality, Record,
 };
 use proptest::prelude::*;
 use support::paths;
@@ -49,6 +49,97 @@ fn grown(seed: u64, shape: &Shape, count: usize) -> (Drawn, Simulation) {
     )
 }
 
+/// What was put into a trace, as half-open intervals.
+#[derive(Debug, Default)]
+struct Told {
+    away: Vec<(Ns, Ns)>,
+    pauses: Vec<(Ns, Ns)>,
+}
+
+impl Told {
+    /// Time of not running in an interval, and of collections without it.
+    fn within(&self, from_ns: Ns, to_ns: Ns) -> (u64, u64) {
+        let near = [&self.away, &self.pauses].map(|all| -> Vec<(Ns, Ns)> {
+            let clipped = all.iter().map(|&(b, e)| (b.max(from_ns), e.min(to_ns)));
+            clipped.filter(|(b, e)| b < e).collect()
+        });
+        let cuts = near.iter().flatten().flat_map(|&(b, e)| [b, e]);
+        let mut cuts: Vec<Ns> = cuts.collect();
+        cuts.sort();
+        let has = |kind: usize, at: Ns| near[kind].iter().any(|&(b, e)| (b..e).contains(&at));
+        let (mut away_ns, mut gc_ns) = (0, 0);
+        for pair in cuts.windows(2) {
+            if has(0, pair[0]) {
+                away_ns += pair[1] - pair[0];
+            } else if has(1, pair[0]) {
+                gc_ns += pair[1] - pair[0];
+            }
+        }
+        (away_ns, gc_ns)
+    }
+}
+
+/// Puts work, collections and times of not running between the records, as they come: told at
+/// their end, but for not running, which is told before the loop event ends.
+fn interrupt(drawn: &mut Drawn, seed: u64) -> Told {
+    let mut random = Random::new(seed);
+    let mut told = Told::default();
+    let (mut now, mut last_loop_end_ns) = (0, 0);
+    let mut records = Vec::new();
+    for record in drawn.records.drain(..) {
+        while now > 0 && random.once_in(20) {
+            let begin_ns = (now - random.below(300_000)).max(last_loop_end_ns);
+            match random.below(4) {
+                0 => {
+                    let end_ns = begin_ns + random.below(now - begin_ns + 1);
+                    told.away.push((begin_ns, end_ns));
+                    records.push(Record::NotRunning {
+                        at_ns: now,
+                        end_ns,
+                        duration_ns: end_ns - begin_ns,
+                        cause: NotRunningCause::Preempted,
+                    });
+                }
+                1 => records.push(Record::Gc {
+                    kind: 8,
+                    begin_ns,
+                    end_ns: now,
+                }),
+                _ => records.push(Record::Work {
+                    end_ns: now,
+                    span_ns: now - begin_ns,
+                    jit_ns: random.below(100_000),
+                    ic_ns: random.below(100_000),
+                }),
+            }
+        }
+        match record {
+            Record::LoopEnd { end_ns: ns } | Record::Poll { leave_ns: ns, .. } => {
+                (now, last_loop_end_ns) = (ns, ns);
+            }
+            Record::LoopBegin { begin_ns: ns, .. }
+            | Record::Micro {
+                begin_ns: Some(ns), ..
+            }
+            | Record::Register { at_ns: ns, .. }
+            | Record::Sink { at_ns: ns, .. }
+            | Record::Gc { end_ns: ns, .. } => now = ns,
+            _ => {}
+        }
+        records.push(record);
+    }
+    for record in &records {
+        if let Record::Gc {
+            begin_ns, end_ns, ..
+        } = *record
+        {
+            told.pauses.push((begin_ns, end_ns));
+        }
+    }
+    drawn.records = records;
+    told
+}
+
 fn config() -> ProptestConfig {
     ProptestConfig {
         cases: 64,
@@ -78,6 +169,24 @@ proptest! {
                 prop_assert_eq!((found, path.inferred_hops), (truth.count, 0), "{:#?}", path);
             } else {
                 prop_assert!(found >= truth.count, "{} of {:?}: {:#?}", found, truth, path);
+            }
+        }
+    }
+
+    /// Whatever interrupts whatever: the work of a segment sums to it (`hold_invariants`), and
+    /// collections and times of not running have what a count by the nanosecond gives them.
+    #[test]
+    fn overlapping_work_is_counted_once(seed: u64, shape in shapes()) {
+        let (mut drawn, _) = grown(seed, &shape, 6_000);
+        let told = interrupt(&mut drawn, seed);
+        let paths = paths(&drawn, Options::default());
+        prop_assert!(told.away.len() > 10 && told.pauses.len() > 10, "{}", told.away.len());
+        for segment in paths.iter().flat_map(|path| &path.segments) {
+            if matches!(segment.kind, SegmentKind::Queue | SegmentKind::Exec) {
+                let to_ns = segment.start_ns + segment.duration_ns;
+                let expected = told.within(segment.start_ns, to_ns);
+                let work = segment.work;
+                prop_assert_eq!((work.not_running_ns, work.gc_ns), expected, "{:?}", segment);
             }
         }
     }
@@ -214,7 +323,7 @@ fn record(what: u8, [a, b, c]: [u32; 3], [t, u]: [u64; 2], flag: bool) -> Record
 
 /// What is held after so many records of a busy server, of which the first `held` requests never
 /// end: they want the whole history kept.
-fn capacities(records: usize, max_events: usize, held: u32) -> [(&'static str, usize); 8] {
+fn capacities(records: usize, max_events: usize, held: u32) -> [(&'static str, usize); 9] {
     let mut graph = Graph::new(Options {
         max_events,
         ..Options::default()
@@ -233,7 +342,7 @@ fn capacities(records: usize, max_events: usize, held: u32) -> [(&'static str, u
 }
 
 /// The containers that [`Options::max_events`] bounds come first.
-const WINDOWS: usize = 5;
+const WINDOWS: usize = 6;
 
 /// Most rows of the tables for handles, operations and requests, whatever the trace: the young and
 /// the old of each, and for requests their order.

@@ -5,21 +5,28 @@
 
 mod on_the_loop;
 mod quality;
+mod v8;
 mod waiting;
 
 use std::collections::BTreeMap;
 
-use crate::aggregate::Sums;
 use crate::report::{Class, Culprit, Finding, Io, Requests, Tail};
+use crate::sums::Sums;
+use crate::trace_info::{Heap, Throttled};
 
 /// What lints may look at.
 pub(crate) struct Evidence<'a> {
     pub requests: &'a Requests,
     pub tail: &'a Tail,
     pub tail_sums: &'a Sums,
+    pub rest_sums: &'a Sums,
     pub io: &'a [Io],
     /// Most inflicting first.
     pub culprits: &'a [Culprit],
+    /// Limits of the heaps of the processes that told them.
+    pub heaps: &'a [&'a Heap],
+    /// Of the process that its CPU quota cost most; `None` where nobody told.
+    pub throttled: Option<Throttled>,
     pub losses: &'a BTreeMap<String, u64>,
     /// Recorded with `--detail loop`: without what ran inside the loop events.
     pub loop_only: bool,
@@ -49,10 +56,14 @@ impl Evidence<'_> {
 type Lint = fn(&Evidence<'_>) -> Option<Finding>;
 
 /// In the order in which they are told when their impact is the same.
-const LINTS: [Lint; 15] = [
+const LINTS: [Lint; 19] = [
     quality::too_few_requests,
     on_the_loop::loop_hog,
-    on_the_loop::garbage_collection,
+    v8::full_collections,
+    v8::young_collections,
+    v8::compilation,
+    v8::inline_caches,
+    on_the_loop::not_running,
     on_the_loop::burst,
     on_the_loop::own_work,
     on_the_loop::blocks_itself,

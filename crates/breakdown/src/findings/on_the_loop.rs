@@ -1,7 +1,7 @@
 //! Lints about what the loop thread did.
 
 use super::{Evidence, finding};
-use crate::figures::{count, percent, stretches, time};
+use crate::figures::{count, percent, stretches, time, times};
 use crate::report::{Culprit, CulpritKind, Finding};
 
 /// A callback is a hog when it holds the loop for this long.
@@ -56,29 +56,37 @@ fn name(culprit: &Culprit) -> String {
     }
 }
 
-/// Collections, in the way or in between.
-pub(super) fn garbage_collection(evidence: &Evidence<'_>) -> Option<Finding> {
-    let impact_ns = evidence.per_request(evidence.tail_sums.gc_ns);
-    if evidence.share(impact_ns) < WORTH_TELLING {
+/// The thread was ready to run, but another had the processor, or a quota was used up.
+pub(super) fn not_running(evidence: &Evidence<'_>) -> Option<Finding> {
+    let impact_ns = evidence.per_request(evidence.tail_sums.work.not_running_ns);
+    if evidence.share(impact_ns) < WORTH_TELLING || !evidence.tail_sums.measured.not_running {
         return None;
     }
-    let worst = evidence
+    let cpu = |c: &&Culprit| c.kind == CulpritKind::Cpu;
+    let longest_ns = evidence
         .culprits
         .iter()
-        .find(|c| c.kind == CulpritKind::Gc)?;
+        .filter(cpu)
+        .map(|c| c.longest_ns)
+        .max();
     let sentence = format!(
-        "garbage collection is {} of the tail's latency, mostly {}: {}",
+        "for {} of the tail's latency the loop thread was ready to run but got no processor, up to \
+         {} at a stretch",
         percent(evidence.share(impact_ns)),
-        worst.word,
-        stretches(worst.occurrences, worst.longest_ns),
+        time(longest_ns.unwrap_or(0)),
     );
-    let action = match worst.word.as_str() {
-        "scavenge" | "minor mark-compact" => {
-            "allocate less per request, or try a larger --max-semi-space-size, and measure again"
-        }
-        _ => "keep fewer objects alive, or try a larger --max-old-space-size, and measure again",
+    let action = match evidence.throttled {
+        Some(quota) if quota.periods > 0 => format!(
+            "raise the CPU quota of its container: it was used up {}, which cost {}",
+            times(quota.periods),
+            time(quota.throttled_ns),
+        ),
+        Some(_) => "run fewer busy processes beside it, or give it processors of its own: its CPU \
+                    quota was never used up"
+            .to_owned(),
+        None => "run fewer busy processes beside it, or give it processors of its own".to_owned(),
     };
-    Some(finding("gc", impact_ns, sentence, action))
+    Some(finding("not-running", impact_ns, sentence, action))
 }
 
 /// No single callback is long, but there are many.

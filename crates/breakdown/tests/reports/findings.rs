@@ -93,9 +93,9 @@ fn collections_are_named_wherever_they_fall() {
     let finding = &report.findings[1];
     assert_eq!(
         (finding.code.as_str(), finding.impact_ns),
-        ("gc", 50_000_000)
+        ("gc-full", 50_000_000)
     );
-    assert_eq!(report.culprits[0].word, "mark-sweep-compact");
+    assert_eq!(report.culprits[0].word, "mark-compact");
     assert_eq!(report.breakdown[0].work.gc_ns, Some(50_000_000));
 }
 
@@ -261,9 +261,6 @@ fn time_in_the_kernel_is_the_loops_and_not_native() {
         of_loop,
         [("other", 30, 30, 5_000_000), ("poll", 30, 30, 5_000_000)]
     );
-    let missing = |m: &str| report.unavailable.iter().find(|u| u.mechanism == m);
-    let reason = &missing("not-running time").unwrap().reason;
-    assert_eq!(reason, "not measured yet: counts as native");
 }
 
 #[test]
@@ -310,23 +307,4 @@ fn a_call_of_the_service_to_itself_is_told() {
     assert!(finding.sentence.contains("this service itself"));
     let other = repeated(&scene("10.0.0.1"));
     assert!(!other.io[0].own_service, "{:?}", other.io);
-}
-
-#[test]
-fn collections_are_advice_that_exists() {
-    for (kind, option) in [
-        ("scavenge", "--max-semi-space-size"),
-        ("mark", "--max-old-space-size"),
-    ] {
-        let report = repeated(&format!(
-            r#"@0 begin read handle=900 ready=@0
-               source $1 "GET /x"
-               gc {kind} for=50ms
-               @60 sink $1 200
-               end"#
-        ));
-        let gc = report.findings.iter().find(|f| f.code == "gc").unwrap();
-        assert!(gc.action.contains(option), "{gc:?}");
-        assert!(gc.action.contains("measure again"), "{gc:?}");
-    }
 }

@@ -5,3 +5,4 @@ mod findings;
 mod recordings;
 mod schema;
 mod support;
+mod work;

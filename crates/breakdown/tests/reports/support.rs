@@ -49,10 +49,20 @@ pub fn report_at(traces: &[Drawn], percentile: f64) -> Report {
 
 /// The same, of a run that is told about.
 pub fn report_of(run: RunFacts, traces: &[Drawn], percentile: f64) -> Report {
-    let surveys = surveys(traces);
+    let with_infos = traces.iter().enumerate();
+    let traces: Vec<_> = with_infos
+        .map(|(index, drawn)| (trace_info(index), drawn.clone()))
+        .collect();
+    report_of_infos(run, &traces, percentile)
+}
+
+/// The same, of traces that are told about, too.
+pub fn report_of_infos(run: RunFacts, traces: &[(TraceInfo, Drawn)], percentile: f64) -> Report {
+    let one = |(info, drawn): &(TraceInfo, Drawn)| survey(info, records(drawn), 10);
+    let Ok(surveys): Result<Vec<_>, Infallible> = traces.iter().map(one).collect();
     let population = Population::of(&surveys, percentile);
     let mut sums = Aggregate::new();
-    for (drawn, surveyed) in traces.iter().zip(&surveys) {
+    for ((_, drawn), surveyed) in traces.iter().zip(&surveys) {
         let Ok(()) = aggregate(
             &mut sums,
             records(drawn),
@@ -66,9 +76,17 @@ pub fn report_of(run: RunFacts, traces: &[Drawn], percentile: f64) -> Report {
 
 /// Explains the slowest request of one trace.
 pub fn explain_slowest(drawn: &Drawn) -> Explain {
-    let surveys = surveys(std::slice::from_ref(drawn));
-    let ids: BTreeSet<_> = slowest(&surveys, 1).into_iter().map(|(_, id)| id).collect();
-    let Ok(mut answers) = explain(&trace_info(0), records(drawn), &drawn.strings, &ids);
+    explain_slowest_of(&trace_info(0), drawn)
+}
+
+/// The same, of a trace that is told about.
+pub fn explain_slowest_of(info: &TraceInfo, drawn: &Drawn) -> Explain {
+    let Ok(surveyed) = survey(info, records(drawn), 10);
+    let ids: BTreeSet<_> = slowest(&[surveyed], 1)
+        .into_iter()
+        .map(|(_, id)| id)
+        .collect();
+    let Ok(mut answers) = explain(info, records(drawn), &drawn.strings, &ids);
     assert_eq!(answers.len(), 1);
     answers.remove(0)
 }

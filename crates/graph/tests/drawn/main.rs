@@ -8,3 +8,4 @@ mod queues;
 mod sockets;
 mod steps;
 mod support;
+mod work;

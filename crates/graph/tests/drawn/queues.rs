@@ -75,7 +75,7 @@ fn culprits_are_listed_only_for_slow_requests() {
             ..Options::default()
         };
         let path = paths(&drawn, options).remove(0);
-        (path.culprits.len(), path.gc_ns())
+        (path.culprits.len(), path.work().gc_ns)
     };
     assert_eq!(listed(5_000_000), (2, 1_000_000));
     assert_eq!(listed(5_000_001), (0, 1_000_000));

@@ -206,7 +206,7 @@ fn collections_in_work_and_queue_are_told_apart() {
         "GET /x 16ms
          exec 4ms read#1 < scavenge 2ms
          io 2ms pool-run pool#2 fs.stat
-         queue 10ms pool#2 < mark-sweep-compact 9ms, read#1 GET /x 1ms",
+         queue 10ms pool#2 < mark-compact 9ms, read#1 GET /x 1ms",
     );
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use bobtail_graph::{
-    CulpritKind, Graph, Options, RequestPath, Resource, Segment, SegmentKind, Window,
+    CulpritKind, Graph, Options, RequestPath, Resource, Segment, SegmentKind, Window, Work,
 };
 use bobtail_testkit::{Drawn, draw};
 
@@ -125,8 +125,6 @@ pub fn hold_invariants(path: &RequestPath) {
             "no event before its parent: {path:#?}"
         );
     }
-    let gc: u64 = path.segments.iter().map(|s| s.gc_ns).sum();
-    assert_eq!(gc, path.gc_ns());
     if !path.truncated {
         let first = path.events.first().expect("a complete path has events");
         assert_eq!(first.event, path.source_event);
@@ -137,32 +135,41 @@ pub fn hold_invariants(path: &RequestPath) {
 fn hold_for_segment(path: &RequestPath, segment: &Segment) {
     let culprits = path.culprits_of(segment);
     let blamed: u64 = culprits.iter().map(|c| c.duration_ns).sum();
-    let collected = culprits
-        .iter()
-        .filter(|c| matches!(c.kind, CulpritKind::Gc(_)));
-    let collected: u64 = collected.map(|c| c.duration_ns).sum();
-    assert!(
-        segment.gc_ns <= segment.duration_ns,
-        "work is exclusive: {segment:?}"
+    let blamed_on = |kind: fn(&CulpritKind) -> bool| -> u64 {
+        let of_kind = culprits.iter().filter(|c| kind(&c.kind));
+        of_kind.map(|c| c.duration_ns).sum()
+    };
+    let interrupted = (
+        blamed_on(|kind| matches!(kind, CulpritKind::Gc(_))),
+        blamed_on(|kind| matches!(kind, CulpritKind::NotRunning(_))),
     );
+    let work = segment.work;
     match segment.kind {
         SegmentKind::Queue if !culprits.is_empty() => {
             assert_eq!(
                 blamed, segment.duration_ns,
                 "culprits sum to the queue: {path:#?}"
             );
-            assert_eq!(collected, segment.gc_ns);
+            assert_eq!(interrupted, (work.gc_ns, work.not_running_ns));
         }
         SegmentKind::Exec if !culprits.is_empty() => {
-            assert_eq!((blamed, collected), (segment.gc_ns, segment.gc_ns));
+            assert_eq!(interrupted, (work.gc_ns, work.not_running_ns));
+            assert_eq!(blamed, work.gc_ns + work.not_running_ns);
         }
         SegmentKind::Queue | SegmentKind::Exec => {}
         SegmentKind::Io | SegmentKind::Unattributed => {
             assert_eq!(
-                (blamed, segment.gc_ns),
-                (0, 0),
+                (blamed, work),
+                (0, Work::default()),
                 "nobody to blame: {segment:?}"
             );
         }
+    }
+    if matches!(segment.kind, SegmentKind::Queue | SegmentKind::Exec) {
+        assert_eq!(
+            work.total_ns(),
+            segment.duration_ns,
+            "work is exclusive: {segment:?}"
+        );
     }
 }

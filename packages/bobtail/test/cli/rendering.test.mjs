@@ -117,18 +117,35 @@ test('what is not measured, and a recording that goes on, are told', () => {
     run: { ...report.run, outcome: null },
     unavailable: [
       { mechanism: 'pool', reason: 'no symbols' },
-      { mechanism: 'jit', reason: 'not measured yet' },
-      { mechanism: 'ic', reason: 'not measured yet' },
-      { mechanism: 'not-running time', reason: 'not measured yet: counts as native' },
+      { mechanism: 'v8.jit', reason: 'in 1 of 2 processes: no table found' },
     ],
+    breakdown: report.breakdown.map((row) => {
+      const { nativeNs, jitNs } = row.work;
+      return { ...row, work: { ...row.work, jitNs: null, nativeNs: nativeNs + jitNs } };
+    }),
   };
   assertValid('report', going);
-  const last = renderReport(going, 'r', { colors, width }).trimEnd().split('\n').pop();
-  assert.match(last, / · still being recorded, or the recorder was killed · /);
+  const lines = renderReport(going, 'r', { colors, width }).trimEnd().split('\n');
+  assert.match(lines.at(-1), / · still being recorded, or the recorder was killed · /);
+  assert.match(lines.at(-1), / · unavailable here: pool, v8\.jit {2}r$/);
   assert.match(
-    last,
-    / · unavailable here: pool · not measured yet: jit, ic, not-running time {2}r$/,
+    lines.find((line) => line.startsWith('  jit')),
+    /compilation {2,}– {2,}– {2,}– {2,}–$/,
   );
+  assert.match(renderMarkdown(going), /\| jit: compilation \| – \| – \| – \| – \|/);
+});
+
+test('processes are compared only where there are several', () => {
+  const report = fixture('report');
+  const [first] = report.processes;
+  const one = { ...report, processes: [first] };
+  for (const render of [(of) => renderReport(of, 'r', { colors, width }), renderMarkdown]) {
+    assert.match(render(report), /4121-0.*75 %[\s\S]*4122-0.*25 %/);
+    assert.doesNotMatch(render(one), /4121-0/);
+  }
+  const idle = { ...first, pid: 4130, class: 'nontail', count: 2 };
+  const text = renderReport({ ...report, processes: [first, idle] }, 'r', { colors, width });
+  assert.match(text, /4130-0 {2,}2 {2,}0 % {2,}–/);
 });
 
 test('colour is added, text stays', () => {

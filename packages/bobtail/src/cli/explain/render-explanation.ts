@@ -4,7 +4,8 @@
  */
 import type { Colors } from '../console';
 import type { ExplainedEvent, Explanation, Segment, SegmentCulprit } from '../json/explanation';
-import { loopWords } from '../report/sentences';
+import { loopWords, notRunningWords } from '../report/sentences';
+import { WORK_CLASSES } from '../report/work-tables';
 import { plain, plainNear } from '../text/recorded-text';
 import { alignRows, type Column } from '../text/table';
 import { countOf, formatDuration, formatShare } from '../text/units';
@@ -14,6 +15,8 @@ const CULPRITS_SHOWN = 5;
 const DEDUCED = '~';
 /** Begins the type of what is no event but the loop itself. */
 const LOOP_PREFIX = 'loop ';
+/** Begins the type of time in which the thread did not run. */
+const CPU_PREFIX = 'cpu ';
 
 /** How to print. */
 export interface Look {
@@ -68,15 +71,14 @@ const SEGMENT_COLUMNS: readonly Column[] = [
   { align: 'left' },
   { align: 'left' },
   { align: 'left', grow: true },
-  { align: 'left' },
 ];
 
 function segmentLines(explanation: Explanation, look: Look): string[] {
   const { colors } = look;
-  const rows = [['at', 'took', '', 'kind', 'event', 'what', 'work'].map(colors.dim)];
+  const rows = [['at', 'took', '', 'kind', 'event', 'what'].map(colors.dim)];
   for (const segment of explanation.segments) {
     rows.push(segmentRow(segment, explanation.latencyNs, colors));
-    rows.push(...culpritRows(segment, colors));
+    rows.push(...workRows(segment, colors), ...culpritRows(segment, colors));
   }
   const lines = alignRows(SEGMENT_COLUMNS, rows, look.width);
   return [...lines, ...legendOf(explanation).map(colors.dim)];
@@ -102,7 +104,6 @@ function segmentRow(segment: Segment, latencyNs: number, colors: Colors): string
     paintKind(segment.kind, colors),
     `${segment.inferred ? DEDUCED : ''}${plain(segment.type)}`,
     whatOf(segment),
-    workOf(segment),
   ];
 }
 
@@ -136,54 +137,61 @@ function whatOf(segment: Segment): string {
   return parts.join(', ');
 }
 
-/** Only what is there: `gc 4.10 ms, jit 310 µs`. */
-function workOf(segment: Segment): string {
-  if (segment.kind !== 'queue' && segment.kind !== 'exec') {
-    return '';
+/** Only what is there: `native 3.20 ms, gc 4.10 ms`; nothing where it is all native. */
+function workRows({ work }: Segment, colors: Colors): string[][] {
+  const parts = WORK_CLASSES.filter(({ key }) => (work[key] ?? 0) > 0);
+  if (parts.every(({ key }) => key === 'nativeNs')) {
+    return [];
   }
-  const { nativeNs, gcNs, jitNs, icNs, loopNs } = segment.work;
-  return (
-    [
-      ['native', nativeNs],
-      ['gc', gcNs],
-      ['jit', jitNs],
-      ['ic', icNs],
-      ['loop', loopNs],
-    ] as const
-  )
-    .filter(([, partNs]) => partNs !== null && partNs > 0)
-    .map(([name, partNs]) => `${name} ${formatDuration(partNs ?? 0)}`)
-    .join(', ');
+  const words = parts.map(({ key, name }) => `${name} ${formatDuration(work[key] ?? 0)}`);
+  return [['', '', '', '  work', '', words.join(', ')].map(colors.dim)];
 }
 
 /** The longest ones in the order of time, the others summed up. */
 function culpritRows(segment: Segment, colors: Colors): string[][] {
   const longestFirst = [...segment.culprits].sort((a, b) => b.durationNs - a.durationNs);
+  const label = segment.kind === 'exec' ? '  paused by' : '  behind';
   const shown = new Set(longestFirst.slice(0, CULPRITS_SHOWN));
   const rows = segment.culprits
     .filter((culprit) => shown.has(culprit))
-    .map((culprit) => culpritRow(culprit.durationNs, typeOf(culprit), whoOf(culprit), colors));
+    .map((one) => culpritRow(one.durationNs, label, typeOf(one), whoOf(one), colors));
   const others = longestFirst.slice(CULPRITS_SHOWN);
   if (others.length > 0) {
     const sumNs = others.reduce((sum, one) => sum + one.durationNs, 0);
-    rows.push(culpritRow(sumNs, '', `${others.length} more`, colors));
+    rows.push(culpritRow(sumNs, label, '', `${others.length} more`, colors));
   }
   return rows;
 }
 
 function typeOf({ type }: SegmentCulprit): string {
+  if (type.startsWith(CPU_PREFIX)) {
+    return 'not running';
+  }
   return type.startsWith(LOOP_PREFIX) ? 'event loop' : plain(type);
 }
 
-function whoOf({ type, route, location }: SegmentCulprit): string {
+function whoOf({ type, route, location, pause }: SegmentCulprit): string {
+  if (type.startsWith(CPU_PREFIX)) {
+    return notRunningWords(type.slice(CPU_PREFIX.length));
+  }
+  if (pause !== null) {
+    const during = route === null ? '' : ` in ${route}`;
+    return `pause ${pause.number} of ${formatDuration(pause.durationNs)}${during}`;
+  }
   if (type.startsWith(LOOP_PREFIX)) {
     return loopWords(type.slice(LOOP_PREFIX.length));
   }
   return [route ?? '', location ?? ''].filter((text) => text !== '').join('  ');
 }
 
-function culpritRow(durationNs: number, type: string, who: string, colors: Colors): string[] {
-  const cells = ['', formatDuration(durationNs), '', '  behind', type, plainNear(who), ''];
+function culpritRow(
+  durationNs: number,
+  label: string,
+  type: string,
+  who: string,
+  colors: Colors,
+): string[] {
+  const cells = ['', formatDuration(durationNs), '', label, type, plainNear(who)];
   return cells.map((cell) => (cell === '' ? '' : colors.dim(cell)));
 }
 

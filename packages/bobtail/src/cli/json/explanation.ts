@@ -5,13 +5,24 @@
  */
 import type { Work } from './report';
 
-/** Whom a queue segment waited behind. */
+/** A whole collection. */
+export interface Pause {
+  /** Among all of its trace. */
+  readonly number: number;
+  /** From the ready time of the source; negative before it. */
+  readonly startNs: number;
+  readonly durationNs: number;
+}
+
+/** Whom a queue segment waited behind, or what interrupted an exec segment. */
 export interface SegmentCulprit {
   readonly event: number;
   readonly route: string | null;
   readonly type: string;
   readonly location: string | null;
   readonly durationNs: number;
+  /** The collection of which this is a part. */
+  readonly pause: Pause | null;
 }
 
 /** A piece of the critical path. */

@@ -5,7 +5,10 @@
  */
 import type { Detail, Outcome } from './run';
 
-/** What the loop thread did, over queue + exec; null is "not measured", never zero. */
+/**
+ * What the loop thread did, over queue + exec, to which it sums; null is "not measured for all",
+ * never zero, and its time is in native.
+ */
 export interface Work {
   readonly nativeNs: number | null;
   readonly gcNs: number | null;
@@ -13,15 +16,15 @@ export interface Work {
   readonly icNs: number | null;
   /** The loop was in the kernel or between events. */
   readonly loopNs: number | null;
+  /** The thread was runnable, but descheduled or throttled. */
+  readonly notRunningNs: number | null;
 }
 
 /** The tail, or the rest. */
 export type RequestClass = 'tail' | 'nontail';
 
-/** Where the requests of one route and class spent their time. */
-export interface Breakdown {
-  /** `*` stands for all routes. */
-  readonly route: string;
+/** Where requests of one class spent their time: means per request. */
+export interface TimeSpent {
   readonly class: RequestClass;
   readonly count: number;
   readonly latencyNs: number;
@@ -30,8 +33,31 @@ export interface Breakdown {
   readonly execNs: number;
   readonly unattributedNs: number;
   readonly work: Work;
+}
+
+/** The requests of one route and class. */
+export interface Breakdown extends TimeSpent {
+  /** `*` stands for all routes. */
+  readonly route: string;
   /** Whole callback times added along the path, as the paper does; counts time twice. */
   readonly paperSumNs: number;
+}
+
+/** The requests of one process and class. */
+export interface ProcessBreakdown extends TimeSpent {
+  readonly pid: number;
+  readonly thread: number;
+}
+
+/** Collections of one kind. */
+export interface Collections {
+  readonly kind: string;
+  readonly pauses: number;
+  readonly totalNs: number;
+  readonly longestNs: number;
+  /** Requests of the tail that they delayed, and by how much in total. */
+  readonly victims: number;
+  readonly inflictedNs: number;
 }
 
 /** Waiting for one resource. */
@@ -52,7 +78,7 @@ export interface IoShare {
 
 /** What made tail requests queue. */
 export interface Culprit {
-  readonly kind: 'event' | 'gc' | 'loop';
+  readonly kind: 'event' | 'gc' | 'loop' | 'cpu';
   readonly route: string | null;
   readonly type: string;
   readonly location: string | null;
@@ -115,7 +141,10 @@ export interface Report {
     readonly note: string | null;
   };
   readonly breakdown: readonly Breakdown[];
+  /** Of each process with requests. */
+  readonly processes: readonly ProcessBreakdown[];
   readonly io: readonly IoShare[];
+  readonly gc: readonly Collections[];
   readonly culprits: readonly Culprit[];
   readonly findings: readonly Finding[];
   readonly losses: Readonly<Record<string, number>>;

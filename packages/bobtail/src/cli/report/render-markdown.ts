@@ -2,7 +2,6 @@
 import type { Breakdown, Report } from '../json/report';
 import { markdownCell } from '../text/recorded-text';
 import { formatDuration, formatShare } from '../text/units';
-import { workShares } from './render-terminal';
 import {
   byRoute,
   culpritCounts,
@@ -17,6 +16,14 @@ import {
   tailTitle,
   trustParts,
 } from './sentences';
+import {
+  PROCESS_HEADER,
+  processRows,
+  tellingClasses,
+  type WorkClass,
+  workRows,
+  workShares,
+} from './work-tables';
 
 const ROWS_SHOWN = 10;
 
@@ -27,6 +34,8 @@ export function renderMarkdown(report: Report): string {
     percentilesLine(report),
     report.tail.note === null ? '' : markdownCell(report.tail.note),
     breakdownTable(report),
+    workTable(report),
+    processTable(report),
     ioTable(report),
     culpritTable(report),
     findingList(report),
@@ -47,26 +56,40 @@ function breakdownTable(report: Report): string {
   const all = overall(report, 'tail');
   const rest = overall(report, 'nontail');
   const header = [tailTitle(report), 'latency', 'io', 'queue', 'exec', 'unattributed'];
+  const classes = tellingClasses(report.breakdown);
   const rows = byRoute(report, 'tail')
     .slice(0, ROWS_SHOWN)
-    .map((row) => breakdownRow(markdownCell(row.route), row));
+    .map((row) => breakdownRow(markdownCell(row.route), row, classes));
   return table(
-    [...header, 'native', 'gc', 'jit', 'ic', 'loop'],
+    [...header, ...classes.map(({ name }) => name)],
     [
-      ...(all === undefined ? [] : [breakdownRow('all routes', all)]),
+      ...(all === undefined ? [] : [breakdownRow('all routes', all, classes)]),
       ...rows,
-      ...(rest === undefined ? [] : [breakdownRow('rest', rest)]),
+      ...(rest === undefined ? [] : [breakdownRow('rest', rest, classes)]),
     ],
   );
 }
 
-function breakdownRow(label: string, row: Breakdown): string[] {
+function workTable(report: Report): string {
+  const shares = '% of queue+exec';
+  return table(['what the loop thread did', 'tail', shares, 'rest', shares], workRows(report));
+}
+
+function processTable(report: Report): string {
+  const classes = tellingClasses(report.processes.filter((row) => row.class === 'tail'));
+  return table(
+    [...PROCESS_HEADER, ...classes.map(({ name }) => name)],
+    processRows(report, classes).slice(0, ROWS_SHOWN),
+  );
+}
+
+function breakdownRow(label: string, row: Breakdown, classes: readonly WorkClass[]): string[] {
   const parts = [row.ioNs, row.queueNs, row.execNs, row.unattributedNs];
   return [
     label,
     formatDuration(row.latencyNs),
     ...parts.map((partNs) => formatShare(partNs, row.latencyNs)),
-    ...workShares(row.work, row.queueNs + row.execNs),
+    ...workShares(row, classes),
   ];
 }
 

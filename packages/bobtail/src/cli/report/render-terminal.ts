@@ -1,6 +1,6 @@
 /** A report as text for the terminal: the answer first, then where the time went and what to do. */
 import type { Colors } from '../console';
-import type { Breakdown, Report, Work } from '../json/report';
+import type { Breakdown, Report } from '../json/report';
 import { plain, plainNear } from '../text/recorded-text';
 import { alignRows, type Column, wrapWords } from '../text/table';
 import { countOf, formatDuration, formatShare } from '../text/units';
@@ -18,8 +18,17 @@ import {
   tailTitle,
   trustParts,
 } from './sentences';
+import {
+  PROCESS_HEADER,
+  processRows,
+  tellingClasses,
+  type WorkClass,
+  workRows,
+  workShares,
+} from './work-tables';
 
 const ROUTES_SHOWN = 12;
+const PROCESSES_SHOWN = 12;
 const IO_SHOWN = 8;
 const CULPRITS_SHOWN = 8;
 
@@ -35,6 +44,8 @@ export function renderReport(report: Report, folder: string, look: Look): string
   const sections = [
     [colors.bold(headline(report)), colors.dim(percentilesLine(report)), ...noteLines(report)],
     breakdownLines(report, look),
+    workLines(report, look),
+    processLines(report, look),
     ioLines(report, look),
     culpritLines(report, look),
     findingLines(report, look),
@@ -50,13 +61,11 @@ function noteLines(report: Report): string[] {
   return report.tail.note === null ? [] : [plain(report.tail.note)];
 }
 
-const BREAKDOWN_COLUMNS: readonly Column[] = [
-  { align: 'left', grow: true },
-  ...Array.from({ length: 5 }, (): Column => ({ align: 'right' })),
-  { align: 'left' },
-  ...Array.from({ length: 5 }, (): Column => ({ align: 'right' })),
-  { align: 'left' },
-];
+/** A name, figures, a bar, and shares of the work classes in queue + exec. */
+function columnsFor(figures: number, classes: number): Column[] {
+  const right = (length: number) => Array.from({ length }, (): Column => ({ align: 'right' }));
+  return [{ align: 'left', grow: true }, ...right(figures), { align: 'left' }, ...right(classes)];
+}
 
 function breakdownLines(report: Report, look: Look): string[] {
   const { colors } = look;
@@ -65,49 +74,82 @@ function breakdownLines(report: Report, look: Look): string[] {
     return [];
   }
   const unattributed = report.breakdown.some((row) => row.unattributedNs > row.latencyNs * 0.005);
+  const classes = tellingClasses(report.breakdown);
   const routes = byRoute(report, 'tail');
-  const header = [tailTitle(report), 'latency', 'io', 'queue', 'exec'];
-  const work = ['│', 'native', 'gc', 'jit', 'ic', 'loop', '(of queue+exec)'];
-  const rows = [[...header, unattributed ? 'unattributed' : '', ...work].map(colors.dim)];
-  rows[0]?.splice(0, 1, colors.bold(header[0] ?? ''));
+  const header = ['latency', 'io', 'queue', 'exec', ...(unattributed ? ['unattributed'] : [])];
+  const work = ['│', ...classes.map(({ name }) => name)];
+  const rows = [[colors.bold(tailTitle(report)), ...[...header, ...work].map(colors.dim)]];
+  const add = (label: string, row: Breakdown) =>
+    rows.push(breakdownRow(label, row, unattributed, classes));
   if (routes.length !== 1) {
-    rows.push(breakdownRow('  all routes', all, unattributed));
+    add('  all routes', all);
   }
   for (const row of routes.slice(0, ROUTES_SHOWN)) {
-    rows.push(breakdownRow(`  ${plain(row.route)}`, row, unattributed));
+    add(`  ${plain(row.route)}`, row);
   }
   const rest = overall(report, 'nontail');
   if (rest !== undefined) {
-    rows.push(breakdownRow('rest', rest, unattributed));
+    add('rest', rest);
   }
-  const columns = BREAKDOWN_COLUMNS.filter((_, index) => unattributed || index !== 5);
-  const cells = rows.map((row) => row.filter((_, index) => unattributed || index !== 5));
-  const lines = alignRows(columns, cells, look.width);
+  const lines = alignRows(columnsFor(header.length, classes.length), rows, look.width);
   if (routes.length > ROUTES_SHOWN) {
     lines.splice(-1, 0, colors.dim(`  and ${countOf(routes.length - ROUTES_SHOWN, 'route')} more`));
   }
   return lines;
 }
 
-function breakdownRow(label: string, row: Breakdown, unattributed: boolean): string[] {
-  const share = (partNs: number): string => formatShare(partNs, row.latencyNs);
+function breakdownRow(
+  label: string,
+  row: Breakdown,
+  unattributed: boolean,
+  classes: readonly WorkClass[],
+): string[] {
+  const parts = [row.ioNs, row.queueNs, row.execNs, ...(unattributed ? [row.unattributedNs] : [])];
   return [
     label,
     formatDuration(row.latencyNs),
-    share(row.ioNs),
-    share(row.queueNs),
-    share(row.execNs),
-    unattributed ? share(row.unattributedNs) : '',
+    ...parts.map((partNs) => formatShare(partNs, row.latencyNs)),
     '│',
-    ...workShares(row.work, row.queueNs + row.execNs),
-    '',
+    ...workShares(row, classes),
   ];
 }
 
-/** Shares of native, gc, jit, ic and the loop itself; `–` where not measured. */
-export function workShares(work: Work, wholeNs: number): string[] {
-  const parts = [work.nativeNs, work.gcNs, work.jitNs, work.icNs, work.loopNs];
-  return parts.map((partNs) => (partNs === null ? '–' : formatShare(partNs, wholeNs)));
+const WORK_COLUMNS: readonly Column[] = [
+  { align: 'left', grow: true },
+  ...Array.from({ length: 4 }, (): Column => ({ align: 'right' })),
+  { align: 'left' },
+];
+
+function workLines(report: Report, look: Look): string[] {
+  const rows = workRows(report).map(([words = '', ...cells]) => [`  ${words}`, ...cells]);
+  if (rows.length === 0) {
+    return [];
+  }
+  const { bold, dim } = look.colors;
+  const title = bold('what the loop thread did');
+  const header = [title, '', dim('tail'), '', dim('rest'), dim('(% of queue+exec)')];
+  return alignRows(WORK_COLUMNS, [header, ...rows], look.width);
+}
+
+function processLines(report: Report, look: Look): string[] {
+  const { bold, dim } = look.colors;
+  const classes = tellingClasses(report.processes.filter((row) => row.class === 'tail'));
+  const figures = PROCESS_HEADER.length - 1;
+  const rows = processRows(report, classes).map((cells) => [
+    ...cells.slice(0, figures + 1).map((cell, index) => (index === 0 ? `  ${cell}` : cell)),
+    '│',
+    ...cells.slice(figures + 1),
+  ]);
+  if (rows.length === 0) {
+    return [];
+  }
+  const names = [...PROCESS_HEADER.slice(1), '│', ...classes.map(({ name }) => name)];
+  const header = [bold('tail by process'), ...names.map(dim)];
+  const shown = [header, ...rows.slice(0, PROCESSES_SHOWN)];
+  return [
+    ...alignRows(columnsFor(figures, classes.length), shown, look.width),
+    ...moreLine(rows.length - PROCESSES_SHOWN, 'process', look),
+  ];
 }
 
 function ioLines(report: Report, look: Look): string[] {

@@ -16,8 +16,7 @@ import {
 } from '../text/units';
 
 const ALL_ROUTES = '*';
-/** How the reason of what this version measures nowhere begins. */
-const NOT_MEASURED = 'not measured yet';
+const NOT_RUNNING = 'not running';
 
 /** The answer first: how slow the tail is and what it mostly consists of. */
 export function headline(report: Report): string {
@@ -112,17 +111,35 @@ export function ioParts(share: IoShare): string {
   return parts.join(', ');
 }
 
-/** Who it was: `GET /export`, `mark-compact`, `the loop`. */
+/** Who it was: `GET /export`, `mark-compact`, `event loop`, `not running`. */
 export function culpritName(culprit: Culprit): string {
-  if (culprit.kind === 'gc') {
-    return plain(culprit.type);
+  switch (culprit.kind) {
+    case 'gc':
+      return plain(culprit.type);
+    case 'cpu':
+      return NOT_RUNNING;
+    case 'loop':
+      return plain(culprit.route ?? 'event loop');
+    case 'event':
+      return plain(culprit.route ?? 'no request');
   }
-  return plain(culprit.route ?? (culprit.kind === 'loop' ? 'event loop' : 'no request'));
 }
 
 /** Where it was, as far as there is a place: code for callbacks, nothing for collections. */
 export function culpritPlace(culprit: Culprit): string {
-  return culprit.kind === 'loop' ? loopWords(culprit.type) : (culprit.location ?? '');
+  switch (culprit.kind) {
+    case 'loop':
+      return loopWords(culprit.type);
+    case 'cpu':
+      return notRunningWords(culprit.type);
+    default:
+      return culprit.location ?? '';
+  }
+}
+
+/** Why a thread that could run did not. */
+export function notRunningWords(type: string): string {
+  return type === 'preempted' ? 'descheduled or throttled' : 'cause unknown';
 }
 
 /** What the loop did when it ran nobody's code. */
@@ -139,13 +156,17 @@ export function loopWords(type: string): string {
   }
 }
 
-/** `214 times, longest 62.0 ms, 12 requests waited`; the loop itself has no events to count. */
+/**
+ * `214 times, longest 62.0 ms, 12 requests waited`; the loop itself and not running have no events
+ * to count.
+ */
 export function culpritCounts(culprit: Culprit): string {
   const { victims, occurrences, longestNs } = culprit;
-  if (culprit.kind === 'loop') {
+  if (culprit.kind === 'loop' || culprit.kind === 'cpu') {
     return `longest ${formatDuration(longestNs)}, ${countOf(victims, 'request')} waited`;
   }
-  const times = occurrences === 1 ? 'once' : `${formatCount(occurrences)} times`;
+  const many = culprit.kind === 'gc' ? 'pauses' : 'times';
+  const times = occurrences === 1 ? 'once' : `${formatCount(occurrences)} ${many}`;
   const longest = occurrences === 1 ? '' : `, longest ${formatDuration(longestNs)}`;
   return `${times}${longest}, ${countOf(victims, 'request')} waited`;
 }
@@ -182,17 +203,9 @@ export function trustParts(report: Report): string[] {
   if (report.run.outcome === null) {
     parts.push('still being recorded, or the recorder was killed');
   }
-  const missing = (ofVersion: boolean): string[] =>
-    report.unavailable
-      .filter((one) => one.reason.startsWith(NOT_MEASURED) === ofVersion)
-      .map((one) => plain(one.mechanism));
-  for (const [title, names] of [
-    ['unavailable here', missing(false)],
-    [NOT_MEASURED, missing(true)],
-  ] as const) {
-    if (names.length > 0) {
-      parts.push(`${title}: ${names.join(', ')}`);
-    }
+  if (report.unavailable.length > 0) {
+    const names = report.unavailable.map((one) => plain(one.mechanism));
+    parts.push(`unavailable here: ${names.join(', ')}`);
   }
   return parts;
 }

@@ -57,6 +57,15 @@ export function formatShare(part: number, whole: number): string {
   return `${Math.round(percent)} %`;
 }
 
+/** `44.1 %`, for shares that are compared with each other. */
+export function formatFineShare(part: number, whole: number): string {
+  if (whole <= 0) {
+    return '–';
+  }
+  const percent = (part / whole) * 100;
+  return percent > 0 && percent < 0.05 ? '<0.1 %' : `${percent.toFixed(1)} %`;
+}
+
 /** `11,874`. */
 export function formatCount(count: number): string {
   return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ',');

@@ -1,0 +1,127 @@
+//! Lints about what V8 did on the loop thread: collections, compilation, inline caches.
+
+use super::{Evidence, finding};
+use crate::figures::{percent, stretches, time};
+use crate::report::{Culprit, CulpritKind, Finding};
+
+/// Share of the tail's latency from which a cause is worth telling.
+const WORTH_TELLING: f64 = 0.1;
+const MIB: u64 = 1 << 20;
+
+/// Collections of the whole heap and their parts: they take as long as there are live objects.
+pub(super) fn full_collections(evidence: &Evidence<'_>) -> Option<Finding> {
+    let heap = range(evidence.heaps.iter().map(|heap| heap.limit_bytes));
+    let limit = heap.map_or_else(String::new, |(low, high)| {
+        format!("; the heap limit is {}", mib(low, high))
+    });
+    let memory = evidence.heaps.iter().filter_map(|h| h.memory_limit_bytes);
+    let larger = match (heap, memory.min()) {
+        // Twice the heap has to fit into the memory, beside what is not on the heap.
+        (Some((low, high)), memory)
+            if low == high && memory.is_none_or(|m| m / 4 * 3 > 2 * low) =>
+        {
+            format!("={}", 2 * low / MIB)
+        }
+        _ => String::new(),
+    };
+    let action = format!(
+        "keep fewer objects alive, or raise the heap limit (--max-old-space-size{larger}), and \
+         measure again"
+    );
+    collections(evidence, "gc-full", is_full, &limit, action)
+}
+
+/// Collections of the young generation: rarer when it is larger.
+pub(super) fn young_collections(evidence: &Evidence<'_>) -> Option<Finding> {
+    let sizes = evidence.heaps.iter().filter_map(|h| h.semi_space_bytes);
+    let semi_space = range(sizes);
+    let limit = match semi_space {
+        Some((low, high)) => format!("; a semi-space is {}", mib(low, high)),
+        None if evidence.heaps.is_empty() => String::new(),
+        None => "; no flag sets the size of a semi-space".to_owned(),
+    };
+    let larger = match semi_space {
+        Some((low, high)) if low == high => format!("={}", 2 * low / MIB),
+        _ => String::new(),
+    };
+    let action = format!(
+        "allocate less per request, or try a larger --max-semi-space-size{larger}, and measure \
+         again"
+    );
+    collections(evidence, "gc-young", |c| !is_full(c), &limit, action)
+}
+
+fn is_full(culprit: &Culprit) -> bool {
+    !matches!(culprit.word.as_str(), "scavenge" | "minor mark-compact")
+}
+
+/// The kind of a group that cost most stands for the group.
+fn collections(
+    evidence: &Evidence<'_>,
+    code: &str,
+    is_of_group: impl Fn(&Culprit) -> bool,
+    limit: &str,
+    action: String,
+) -> Option<Finding> {
+    let all = evidence.culprits.iter();
+    let group: Vec<_> = all
+        .filter(|c| c.kind == CulpritKind::Gc && is_of_group(c))
+        .collect();
+    let worst = group.first()?;
+    let impact_ns = evidence.per_request(group.iter().map(|c| c.inflicted_ns).sum());
+    if evidence.share(impact_ns) < WORTH_TELLING {
+        return None;
+    }
+    let sentence = format!(
+        "{} pauses cost the tail {}, {} of its latency: {}{limit}",
+        worst.word,
+        time(impact_ns),
+        percent(evidence.share(impact_ns)),
+        stretches(worst.occurrences, worst.longest_ns),
+    );
+    Some(finding(code, impact_ns, sentence, action))
+}
+
+fn range(bytes: impl Iterator<Item = u64> + Clone) -> Option<(u64, u64)> {
+    Some((bytes.clone().min()?, bytes.max()?))
+}
+
+fn mib(low: u64, high: u64) -> String {
+    if low == high {
+        format!("{} MB", low / MIB)
+    } else {
+        format!("{} to {} MB", low / MIB, high / MIB)
+    }
+}
+
+/// Code is compiled while requests wait for it.
+pub(super) fn compilation(evidence: &Evidence<'_>) -> Option<Finding> {
+    let impact_ns = evidence.per_request(evidence.tail_sums.work.jit_ns);
+    if evidence.share(impact_ns) < WORTH_TELLING || !evidence.tail_sums.measured.jit {
+        return None;
+    }
+    let sentence = format!(
+        "V8 compiles code for {} of the tail's latency ({} in a request of the rest)",
+        percent(evidence.share(impact_ns)),
+        time(evidence.rest_sums.work.jit_ns / evidence.rest_sums.count.max(1)),
+    );
+    let action = "warm the service up before it takes requests, and compile nothing per request: \
+                  eval, new Function, vm scripts, templates, modules loaded late";
+    Some(finding("jit", impact_ns, sentence, action))
+}
+
+/// Property accesses miss their caches.
+pub(super) fn inline_caches(evidence: &Evidence<'_>) -> Option<Finding> {
+    let impact_ns = evidence.per_request(evidence.tail_sums.work.ic_ns);
+    if evidence.share(impact_ns) < WORTH_TELLING || !evidence.tail_sums.measured.ic {
+        return None;
+    }
+    let sentence = format!(
+        "inline-cache misses are {} of the tail's latency ({} in a request of the rest)",
+        percent(evidence.share(impact_ns)),
+        time(evidence.rest_sums.work.ic_ns / evidence.rest_sums.count.max(1)),
+    );
+    let action = "give objects that pass the same code the same properties in the same order, and \
+                  use a Map for keys that vary";
+    Some(finding("ic", impact_ns, sentence, action))
+}

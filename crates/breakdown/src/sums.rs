@@ -1,0 +1,120 @@
+//! What is added up over requests, whatever they are grouped by.
+
+use bobtail_graph::{PoolPart, RequestPath, Segment, SegmentKind, Work};
+
+use crate::trace_info::Measured;
+
+/// Sums over requests of a route and class.
+#[derive(Debug, Clone)]
+pub(crate) struct Sums {
+    pub count: u64,
+    pub latency_ns: u64,
+    pub io_ns: u64,
+    pub queue_ns: u64,
+    pub exec_ns: u64,
+    pub unattributed_ns: u64,
+    /// Of queue and exec.
+    pub work: Work,
+    /// Classes of it that were measured for each of the requests.
+    pub measured: Measured,
+    pub paper_ns: u64,
+    /// Of queue: behind callbacks none of which took a tenth of it.
+    pub crowd_ns: u64,
+    /// Of queue: behind callbacks of the request itself.
+    pub own_queue_ns: u64,
+}
+
+impl Sums {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.latency_ns += other.latency_ns;
+        self.io_ns += other.io_ns;
+        self.queue_ns += other.queue_ns;
+        self.exec_ns += other.exec_ns;
+        self.unattributed_ns += other.unattributed_ns;
+        self.work += other.work;
+        self.measured = self.measured.and(other.measured);
+        self.paper_ns += other.paper_ns;
+        self.crowd_ns += other.crowd_ns;
+        self.own_queue_ns += other.own_queue_ns;
+    }
+
+    /// Of one request.
+    pub(crate) fn of(path: &RequestPath, measured: Measured) -> Self {
+        let mut sums = Self {
+            count: 1,
+            latency_ns: path.latency_ns,
+            paper_ns: path.paper_sum_ns,
+            work: path.work(),
+            measured,
+            ..Self::default()
+        };
+        for segment in &path.segments {
+            *match segment.kind {
+                SegmentKind::Io => &mut sums.io_ns,
+                SegmentKind::Queue => &mut sums.queue_ns,
+                SegmentKind::Exec => &mut sums.exec_ns,
+                SegmentKind::Unattributed => &mut sums.unattributed_ns,
+            } += segment.duration_ns;
+        }
+        sums
+    }
+}
+
+impl Default for Sums {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            latency_ns: 0,
+            io_ns: 0,
+            queue_ns: 0,
+            exec_ns: 0,
+            unattributed_ns: 0,
+            work: Work::default(),
+            measured: Measured::ALL,
+            paper_ns: 0,
+            crowd_ns: 0,
+            own_queue_ns: 0,
+        }
+    }
+}
+
+/// Sums over the requests of one process.
+#[derive(Debug, Clone)]
+pub(crate) struct ProcessSums {
+    pub pid: u32,
+    pub thread: u32,
+    pub tail: Sums,
+    pub nontail: Sums,
+}
+
+/// Sums over waits for one resource by one class.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct IoSums {
+    pub requests: u64,
+    last_request: u64,
+    pub io_ns: u64,
+    pub pool_wait_ns: u64,
+    pub pool_run_ns: u64,
+    pub shared_ns: u64,
+}
+
+impl IoSums {
+    /// Adds a segment of a request, of which the numbers rise.
+    pub(crate) fn add(&mut self, request: u64, segment: &Segment) {
+        let ns = segment.duration_ns;
+        self.io_ns += ns;
+        match segment.part {
+            Some(PoolPart::Wait) => self.pool_wait_ns += ns,
+            Some(PoolPart::Run) => self.pool_run_ns += ns,
+            None => {}
+        }
+        if segment.shared {
+            self.shared_ns += ns;
+        }
+        if self.last_request != request {
+            self.last_request = request;
+            self.requests += 1;
+        }
+    }
+}
