@@ -7,7 +7,7 @@
  * nothing is left alone, whatever messages it exchanges.
  */
 
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { subscribe } from 'node:diagnostics_channel';
 import { attempt } from './mechanisms';
 import { adoptConnection, followFirstRequest, startRecording } from './recording';
 import type { Settings } from './settings';
@@ -23,9 +23,12 @@ const CHANNELS = ['http.server.request.start', 'http2.server.stream.start'];
 
 /** Waits for a passed connection, or for a request that arrived some other way. */
 export function startWithoutListening(settings: Settings): void {
+  let isOver = false;
   function forget(): void {
+    // The channels stay subscribed: a Node that is not recent cannot lose a subscriber while it
+    // publishes; it skips the next one, or throws in the service's face when it was the last.
+    isOver = true;
     process.removeListener(ANNOUNCEMENT, onAnnouncement);
-    for (const channel of CHANNELS) unsubscribe(channel, onRequest);
   }
   function onAnnouncement(message: Announcement | null, handle: { fd?: unknown } | null): void {
     // `net.Socket`, `net.Server`, `net.Native`: datagrams are nobody's requests.
@@ -36,6 +39,7 @@ export function startWithoutListening(settings: Settings): void {
     if (typeof fd === 'number') attempt('passed connections', () => adoptConnection(fd));
   }
   function onRequest(message: unknown): void {
+    if (isOver) return;
     forget();
     // Only those who subscribed before this message was published are told of it.
     if (startRecording(settings)) attempt('first request', () => followFirstRequest(message));
