@@ -12,29 +12,40 @@ const [{ path: NODE }] = nodes;
 const SERVICE = [NODE, fixture('service.mjs'), 'http'];
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
-test('--warmup leaves the first seconds out of every figure', async (t) => {
-  const service = await startRecording(t, SERVICE, { flags: ['--warmup', '1.5'] });
+/** A recording with 40 requests within the warm-up, which is longer where the machine is slow. */
+async function warmedUp(t, seconds) {
+  const startedMs = performance.now();
+  const service = await startRecording(t, SERVICE, { flags: ['--warmup', String(seconds)] });
   await load(service.port, { count: 40, path: () => '/early' });
-  await sleep(1_700);
+  // It listened after it was started, so the warm-up is not over yet.
+  if (performance.now() - startedMs < seconds * 1_000) return { service, seconds };
+  await service.end();
+  return warmedUp(t, 2 * seconds);
+}
+
+test('--warmup leaves the first seconds out of every figure', async (t) => {
+  const { service, seconds } = await warmedUp(t, 1.5);
+  await sleep(seconds * 1_000);
   await load(service.port, { count: 25, path: () => '/late' });
   await service.end();
   const { requests, breakdown, run } = await reportOf(service.folder);
   assert.deepEqual({ count: requests.count, warmup: requests.warmup }, { count: 25, warmup: 40 });
-  assert.equal(run.warmupNs, 1_500_000_000);
+  assert.equal(run.warmupNs, seconds * 1e9);
   assert.ok(breakdown.every(({ route }) => !route.includes('early')));
 });
 
 test('--duration counts from listening and ends the service well', async (t) => {
+  const startedMs = performance.now();
   const service = await startRecording(t, SERVICE, { flags: ['--duration', '1', '--no-report'] });
-  const started = performance.now();
   const answered = await load(service.port, { count: 1e6 });
   const { code, stderr } = await service.ended;
-  const ms = performance.now() - started;
   assert.equal(code, 0, stderr);
-  assert.ok(ms > 700 && ms < 3_000, `${ms} ms`);
-  const { requests, losses } = await reportOf(service.folder);
-  assert.ok(requests.count >= answered && answered > 100);
+  assert.ok(performance.now() - startedMs >= 1_000);
+  assert.doesNotMatch(stderr, /killed/);
+  const { requests, losses, run } = await reportOf(service.folder);
+  assert.ok(requests.count >= answered && answered > 0);
   assert.deepEqual(losses, {});
+  assert.deepEqual(run.outcome, { exitCode: null, signal: 'SIGTERM' });
 });
 
 for (const { path, version } of nodes) {

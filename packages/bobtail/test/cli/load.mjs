@@ -16,15 +16,18 @@ export function get(port, path, agent) {
 }
 
 /**
- * Sends `count` requests on `connections` kept-alive connections. Resolves to how many were
- * answered: all of them, or those before the service went away.
+ * Sends `count` requests on `connections` kept-alive connections, or fewer when `isEnough()` says
+ * so. Resolves to how many were answered: all of them, or those before the service went away.
  */
-export async function load(port, { count, connections = 4, path = (n) => `/file/${n}`, onAnswer }) {
+export async function load(
+  port,
+  { count, connections = 4, path = (n) => `/file/${n}`, onAnswer, isEnough = () => false },
+) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: connections });
   let sent = 0;
   let answered = 0;
   const client = async () => {
-    while (sent < count) {
+    while (sent < count && !isEnough()) {
       sent += 1;
       await get(port, path(sent), agent);
       answered += 1;

@@ -43,11 +43,14 @@ test('progress is one line on a terminal only', {
   skip: !hasScript,
   timeout: 30_000,
 }, async (t) => {
-  const args = ['record', '--', process.execPath, SERVER, 'exit-after=2500=0'];
-  const { ended } = startInTerminal(args, makeFolder(t), { CI: '' });
+  const service = ['record', '--', process.execPath, SERVER];
+  const { type, until, ended } = startInTerminal(service, makeFolder(t), { CI: '' });
+  await until('bobtail: recording port');
+  type('\x03');
   const { text } = await ended;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the line is cleared with ESC
   assert.match(text, /\x1b\[2Kbobtail: recording port \d+ · \d+ requests · [^\n]*\r/);
+  const args = [...service, 'exit-after=2500=0'];
   const inCi = await startInTerminal(args, makeFolder(t), { CI: '1' }).ended;
   assert.doesNotMatch(inCi.text, /\[2K/);
 });
