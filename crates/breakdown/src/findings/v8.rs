@@ -55,7 +55,7 @@ fn is_full(culprit: &Culprit) -> bool {
     !matches!(culprit.word.as_str(), "scavenge" | "minor mark-compact")
 }
 
-/// The kind of a group that cost most stands for the group.
+/// The kinds of a group together, and the one that cost most.
 fn collections(
     evidence: &Evidence<'_>,
     code: &str,
@@ -72,9 +72,14 @@ fn collections(
     if evidence.share(impact_ns) < WORTH_TELLING {
         return None;
     }
+    let kinds: Vec<_> = group.iter().map(|c| c.word.as_str()).collect();
+    let mostly = match kinds.len() {
+        1 => String::new(),
+        _ => format!("most by {}, ", worst.word),
+    };
     let sentence = format!(
-        "{} pauses cost the tail {}, {} of its latency: {}{limit}",
-        worst.word,
+        "{} pauses cost the tail {}, {} of its latency: {mostly}{}{limit}",
+        kinds.join(" and "),
         time(impact_ns),
         percent(evidence.share(impact_ns)),
         stretches(worst.occurrences, worst.longest_ns),

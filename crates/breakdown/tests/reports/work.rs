@@ -124,11 +124,11 @@ fn full_collections_are_told_with_the_limit_of_the_heap() {
     let wide = report(heap(None), scene);
     let (sentence, what) = action(&wide, "gc-full");
     assert!(
-        sentence.starts_with("mark-compact pauses cost the tail 55.0 ms, "),
+        sentence.starts_with("mark-compact and incremental marking pauses cost the tail 55.0 ms, "),
         "{sentence}"
     );
     assert!(
-        sentence.contains("11 times, up to 50.0 ms at a stretch"),
+        sentence.contains("most by mark-compact, 11 times, up to 50.0 ms at a stretch"),
         "{sentence}"
     );
     assert!(
