@@ -8,35 +8,35 @@
     reason = "an example that prints what it measured"
 )]
 
+#[allow(
+    dead_code,
+    reason = "shared with the other example, which asks for the strings"
+)]
+mod grown;
+
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 use bobtail_breakdown::{Aggregate, Population, RunFacts, TraceInfo, aggregate, report, survey};
-use bobtail_testkit::{Shape, Simulation};
 use bobtail_trace::record::Record;
+
+use crate::grown::Grown;
 
 const BATCH: usize = 1 << 15;
 
 /// Hands on a grown trace and keeps the time of growing it apart.
-struct Grown {
-    simulation: Simulation,
+struct Timed {
+    grown: Grown,
     batch: std::vec::IntoIter<Record>,
     events_left: u64,
     growing: Duration,
     records: u64,
 }
 
-impl Grown {
+impl Timed {
     fn new(events: u64) -> Self {
-        // Like a real server: about ten micro events to a loop event, few clock readings.
-        let shape = Shape {
-            connections: 64,
-            chatter: 10,
-            work_ns: 20_000,
-            ..Shape::default()
-        };
         Self {
-            simulation: Simulation::new(1, shape),
+            grown: Grown::new(),
             batch: Vec::new().into_iter(),
             events_left: events,
             growing: Duration::ZERO,
@@ -46,7 +46,7 @@ impl Grown {
 
     fn refill(&mut self) {
         let start = Instant::now();
-        let batch: Vec<_> = self.simulation.by_ref().take(BATCH).collect();
+        let batch: Vec<_> = self.grown.by_ref().take(BATCH).collect();
         let event = |r: &&Record| matches!(r, Record::LoopBegin { .. } | Record::Micro { .. });
         let events = batch.iter().filter(event).count() as u64;
         self.records += batch.len() as u64;
@@ -56,7 +56,7 @@ impl Grown {
     }
 }
 
-impl Iterator for &mut Grown {
+impl Iterator for &mut Timed {
     type Item = Result<Record, Infallible>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -93,7 +93,7 @@ fn main() {
         );
     };
 
-    let mut trace = Grown::new(events);
+    let mut trace = Timed::new(events);
     let start = Instant::now();
     let Ok(surveyed) = survey(&TraceInfo::default(), &mut trace, 100);
     let first = start.elapsed() - trace.growing;
@@ -101,7 +101,7 @@ fn main() {
 
     let surveys = [surveyed];
     let population = Population::of(&surveys, 99.9);
-    let mut trace = Grown::new(events);
+    let mut trace = Timed::new(events);
     let strings: Vec<String> = Vec::new();
     let mut sums = Aggregate::new();
     let start = Instant::now();
