@@ -1,0 +1,161 @@
+// Load at a fixed rate over plain sockets; latency counts from when a request was meant to be sent.
+//
+// Node's own HTTP client costs more than the services do, and it hides its own lateness. Here a
+// request's bytes are ready beforehand, and waiting for a connection, or for this very process, is
+// part of its latency. Between requests that are close the loop spins: a timer is 1 ms late.
+import net from 'node:net';
+
+const SPIN_BELOW_MS = 1.6;
+const ANSWER_MS_MAX = 3000;
+const HEAD_END = Buffer.from('\r\n\r\n');
+
+/** Length of the whole response at the start of `bytes`, or 0 while its head is incomplete. */
+function responseLength(bytes) {
+  const end = bytes.indexOf(HEAD_END);
+  if (end < 0) return 0;
+  const head = bytes.toString('latin1', 0, end);
+  const length = /\r\ncontent-length: (\d+)/i.exec(head);
+  if (!length) throw new Error(`a response without content-length: ${head.slice(0, 80)}`);
+  return end + HEAD_END.length + Number(length[1]);
+}
+
+/** Connections that stay open between slices of load, so that no slice pays for connecting. */
+export class Connections {
+  #free = [];
+  #all = [];
+  #isClosing = false;
+
+  static async open(port, count) {
+    const connections = new Connections();
+    for (let i = 0; i < count; i += 1) connections.#add(await connections.#connect(port));
+    return connections;
+  }
+
+  #connect(port) {
+    return new Promise((resolve, reject) => {
+      const socket = net.connect({ host: '127.0.0.1', port, noDelay: true }, () => resolve(socket));
+      socket.once('error', reject);
+    });
+  }
+
+  #add(socket) {
+    const connection = { socket, received: null, done: null };
+    socket.on('data', (chunk) => {
+      const bytes = connection.received ? Buffer.concat([connection.received, chunk]) : chunk;
+      const length = responseLength(bytes);
+      connection.received = bytes;
+      if (length === 0 || bytes.length < length) return;
+      connection.received = null;
+      const ok = bytes.toString('latin1', 9, 12) === '200';
+      const { done } = connection;
+      connection.done = null;
+      done(ok, connection);
+    });
+    socket.on('close', () => {
+      if (!this.#isClosing) throw new Error('the service closed a connection of the load');
+    });
+    this.#all.push(connection);
+    this.#free.push(connection);
+  }
+
+  take() {
+    return this.#free.pop();
+  }
+
+  give(connection) {
+    this.#free.push(connection);
+  }
+
+  close() {
+    this.#isClosing = true;
+    for (const { socket } of this.#all) socket.destroy();
+  }
+}
+
+/** Bytes of a GET of `path` without a body. */
+export function requestBytes(path) {
+  return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nx-user: bench\r\n\r\n`, 'latin1');
+}
+
+/** Due times in ms of Poisson arrivals: real clients do not take turns. */
+function arrivals(ratePerS, durationMs) {
+  const due = [];
+  let at = 0;
+  for (;;) {
+    at += (-Math.log(1 - Math.random()) / ratePerS) * 1000;
+    if (at > durationMs) return due;
+    due.push(at);
+  }
+}
+
+/**
+ * Sends requests at `ratePerS` for `durationMs`, one after the other from `requests`.
+ * @returns `{latenciesMs, failed, unanswered}`
+ */
+export function openLoop(connections, { requests, ratePerS, durationMs }) {
+  const due = arrivals(ratePerS, durationMs);
+  const latenciesMs = [];
+  const waiting = [];
+  let failed = 0;
+  let sent = 0;
+  let open = 0;
+  let hasEnded = false;
+  return new Promise((resolve) => {
+    const startMs = performance.now();
+    const end = () => {
+      clearTimeout(limit);
+      hasEnded = true;
+      resolve({ latenciesMs, failed, unanswered: due.length - latenciesMs.length - failed });
+    };
+    const limit = setTimeout(end, durationMs + ANSWER_MS_MAX);
+    const send = (connection, index) => {
+      connection.done = (ok, freed) => {
+        // A service that could not keep up answers during another slice: too late to count.
+        if (hasEnded) {
+          connections.give(freed);
+          return;
+        }
+        if (ok) latenciesMs.push(performance.now() - startMs - due[index]);
+        else failed += 1;
+        open -= 1;
+        if (waiting.length) send(freed, waiting.shift());
+        else connections.give(freed);
+        if (open === 0 && sent === due.length) end();
+      };
+      connection.socket.write(requests[index % requests.length]);
+    };
+    const step = () => {
+      const nowMs = performance.now() - startMs;
+      while (sent < due.length && due[sent] <= nowMs) {
+        const connection = connections.take();
+        open += 1;
+        if (connection) send(connection, sent);
+        else waiting.push(sent);
+        sent += 1;
+      }
+      if (sent === due.length) return;
+      const gapMs = due[sent] - nowMs;
+      if (gapMs < SPIN_BELOW_MS) setImmediate(step);
+      else setTimeout(step, gapMs - SPIN_BELOW_MS + 0.5);
+    };
+    step();
+  });
+}
+
+/** As many requests as `connections` of them answer in `durationMs`: how much a service can do. */
+export function closedLoop(connections, { requests, concurrency, durationMs }) {
+  let answered = 0;
+  const endMs = performance.now() + durationMs;
+  const one = (done) => {
+    const connection = connections.take();
+    connection.done = (_ok, freed) => {
+      answered += 1;
+      connections.give(freed);
+      if (performance.now() < endMs) one(done);
+      else done();
+    };
+    connection.socket.write(requests[answered % requests.length]);
+  };
+  const lanes = Array.from({ length: concurrency }, () => new Promise((done) => one(done)));
+  return Promise.all(lanes).then(() => answered);
+}
