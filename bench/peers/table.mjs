@@ -3,8 +3,9 @@
 //   node bench/peers/table.mjs DIR…
 //
 // CPU ratios are taken within a round, then the median over rounds; latencies of all rounds are
-// put together. With several folders, an arm's figures come from the last that has it, each with the
-// ratio to that folder's own service alone. An arm that left requests unanswered could not keep up: its latency says nothing.
+// put together. With several folders, an arm's figures come from the last that has it, each with
+// the ratio to that folder's own service alone. An arm that left requests unanswered could not keep
+// up: its latency says nothing.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
