@@ -3,7 +3,7 @@
 //! Only what the record tells is used: the registrar, the operation, the connection. Guessing by
 //! time would blame bystanders, so an event without evidence belongs to nobody (0).
 
-use bobtail_trace::record::{EventId, HandleId, HandleKind, LoopKind, RequestId};
+use bobtail_trace::record::{EventId, HandleId, HandleKind, LoopKind, OpId, RequestId};
 
 use crate::history::History;
 use crate::requests::Phase;
@@ -34,6 +34,17 @@ pub(crate) fn of_handle(history: &History, kind: LoopKind, id: HandleId) -> Requ
             .last_write
             .and_then(|w| history.handles.writes.get(w))
             .map_or(0, |w| w.request),
+    }
+}
+
+/// Of a loop event with an operation: the request that registered it. What fires again and again (an
+/// interval) works for it until it is answered; then for nobody, or the request that happened to
+/// start a service's interval would be charged with it for ever.
+pub(crate) fn of_operation(history: &History, op: OpId) -> RequestId {
+    match history.operations.get(op) {
+        Some(operation) if operation.fired => open_request(history, operation.request),
+        Some(operation) => operation.request,
+        None => 0,
     }
 }
 

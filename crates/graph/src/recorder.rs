@@ -262,7 +262,9 @@ impl Recorder {
         }
         let mut request = ownership::of_handle(&self.history, kind, handle);
         let mut registrar = 0;
+        let owner = ownership::of_operation(&self.history, op);
         if let Some(operation) = self.history.operations.get_mut(op) {
+            operation.request = owner;
             (registrar, request) = (operation.registrar, operation.request);
             row.register_ns = operation.at_ns;
             row.resource = operation.resource;

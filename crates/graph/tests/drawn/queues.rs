@@ -31,6 +31,37 @@ fn a_hog_is_named_with_its_route_and_location() {
 }
 
 #[test]
+fn an_interval_is_its_requests_only_until_the_answer() {
+    check(
+        r#"
+        open 1 server
+        open 2 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "GET /starts"
+             register timer op=1 due=5ms
+        1ms  end
+        5ms  begin #2 timer op=1 ready=5ms
+        8ms  end
+        8ms  begin #3 other
+             micro #4 promise from=1
+        9ms  sink 1 200
+             end
+        10ms begin #5 timer op=1 ready=10ms
+             micro #6 tick from=5
+        14ms end
+        14ms begin #7 read handle=2 ready=5ms
+             source 2 "GET /x"
+        15ms sink 2 200
+             end
+        "#,
+        2,
+        "GET /x 10ms
+         queue 9ms read#7 < timer#2 GET /starts 3ms, other#3 1ms, other 1ms, timer#5 4ms
+         exec 1ms read#7",
+    );
+}
+
+#[test]
 fn own_reactions_behind_those_of_another_request_in_one_loop_event() {
     check(
         r#"

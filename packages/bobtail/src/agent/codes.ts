@@ -18,6 +18,7 @@ export const LoopKind = {
   immediate: 6,
   child: 8,
   other: 12,
+  timers: 14,
 } as const;
 
 /** What queued a micro event. */

@@ -114,5 +114,8 @@ function install(open: Stream, settings: Settings): void {
   attempt('timer due times', () =>
     (require('./timers') as typeof import('./timers')).startTimers(open, startNs),
   );
+  attempt('timers made inside Node', () =>
+    (require('./timers') as typeof import('./timers')).startTimerLists(open),
+  );
   recorder.stream = open;
 }

@@ -13,11 +13,14 @@ import { replace } from './disguise';
 import { recorder, type Stream } from './recorder';
 import { Stamped } from './stamp';
 import { dueNs, learnTimerBase, type NodeTimeout, startTimerBase } from './timer-base';
+import { followTimerLists, prepareNext } from './timer-lists';
 import { immediateResource, timerResource } from './timer-names';
 import { type Create, wrapTimerPromises } from './timer-promises';
 
 type Callback = (this: unknown, ...args: unknown[]) => void;
 const BASE_SAMPLES = 4;
+/** A delay that no other timer has, so that its list is found. */
+const RARE_DELAY_MS = 1_912_345_678;
 const TIMER: number = LoopKind.timer;
 const IMMEDIATE: number = LoopKind.immediate;
 
@@ -51,6 +54,13 @@ class TimerStamp extends Stamped {
   static begin(timer: object, stream: Stream, kind: number, readyNs: number): void {
     const stamp = timer as unknown as TimerStamp;
     stream.loopBegin(kind, stamp.#op, readyNs, stamp.#registrar);
+    // When it fires again (an interval, `refresh`), this run has armed it, and whether it still works
+    // for its request is not known here.
+    stamp.#registrar = 0;
+  }
+
+  static knows(timer: object): boolean {
+    return #op in timer;
   }
 }
 
@@ -64,14 +74,21 @@ export function startTimers(stream: Stream, startNs: bigint): void {
   }
 }
 
-function onTimeout(this: NodeTimeout & { _repeat?: unknown }, ...args: unknown[]): void {
-  const { stream } = recorder;
-  if (stream !== undefined) {
-    TimerStamp.begin(this, stream, TIMER, dueNs(this));
-    // Node starts the next period when it fires, before the callback.
-    if (typeof this._repeat === 'number') TimerStamp.register(this, stream, TIMER);
+/** Starts to tell the timers made inside Node from those of the application. */
+export function startTimerLists(stream: Stream): void {
+  const timer = timersModule.setTimeout(() => undefined, RARE_DELAY_MS);
+  try {
+    followTimerLists(stream, timer as NodeTimeout, TimerStamp.knows);
+  } finally {
+    timersModule.clearTimeout(timer);
   }
+}
+
+function onTimeout(this: NodeTimeout, ...args: unknown[]): void {
+  const { stream } = recorder;
+  if (stream !== undefined) TimerStamp.begin(this, stream, TIMER, dueNs(this));
   Reflect.apply(TimerStamp.callback(this), this, args);
+  prepareNext();
 }
 
 function onImmediate(this: object, ...args: unknown[]): void {
