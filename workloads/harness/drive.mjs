@@ -1,7 +1,7 @@
 // The load of one planted cause: sends what its `expected.mjs` asks for, and notes when.
 //
 // Run by `bobtail record --on-port` with $PORT (or $SOCKET): `node drive.mjs CAUSE`. Connections
-// are opened and warmed before the first request counts. Notes go to `$PLANTED_FILE.client`.
+// are opened and warmed before the first request counts. Notes go to `$PLANTED_FILE.client`, if set.
 import { appendFileSync } from 'node:fs';
 import { Connection } from './connection.mjs';
 
@@ -51,4 +51,5 @@ for (const open of connections.values()) open.close();
 const bad = notes.filter(({ status }) => status !== 200);
 if (bad.length) throw new Error(`answered with an error: ${JSON.stringify(bad[0])}`);
 const lines = notes.map((note) => `${JSON.stringify(note)}\n`);
-appendFileSync(`${process.env.PLANTED_FILE}.client`, lines.join(''));
+const file = process.env.PLANTED_FILE;
+if (file) appendFileSync(`${file}.client`, lines.join(''));
