@@ -11,8 +11,8 @@ use bobtail_breakdown::report::{Outcome, Unavailable};
 use bobtail_breakdown::{Heap, Measured, Throttled};
 use bobtail_trace::record::RequestId;
 use bobtail_trace::{ReadAt, ReadError, TraceError};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 
 use crate::error::BindingError;
 use crate::trace_file::TraceFile;
@@ -68,9 +68,13 @@ pub struct ThrottledFacts {
     pub throttled_ns: u64,
 }
 
+/// What the probe's mechanisms for the work classes are called where the agent has no other word.
+const PROBE_NAMES: [&str; 4] = ["gc", "v8.jit", "v8.ic", "not-running"];
+
 /// One probe mechanism in one process.
 #[derive(Debug, Deserialize)]
 pub struct Mechanism {
+    #[serde(deserialize_with = "mechanism_name")]
     pub name: String,
     pub ok: bool,
     pub reason: Option<String>,
@@ -301,6 +305,13 @@ fn read_run(dir: &Path, must_exist: bool) -> Result<RunFile, BindingError> {
         return Err(BindingError::NotRecording { path, reason });
     }
     Ok(run)
+}
+
+/// The word of reports for a name in a process file.
+fn mechanism_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    let known = PROBE_NAMES.iter().position(|probe| *probe == name);
+    Ok(known.map_or(name, |index| Measured::MECHANISMS[index].to_owned()))
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, BindingError> {

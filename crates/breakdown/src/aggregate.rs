@@ -135,6 +135,14 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
         warmup_end_ns.is_some_and(|end_ns| time_ns < end_ns)
     }
 
+    /// In the first tenth of what is analysed.
+    fn is_early(&self, time_ns: Ns) -> bool {
+        let trace = &self.survey.trace;
+        let begin_ns = trace.warmup_end_ns.unwrap_or(0).max(trace.start_ns);
+        let length_ns = self.survey.end_ns.saturating_sub(begin_ns);
+        time_ns < begin_ns + length_ns / 10
+    }
+
     fn see(&mut self, record: &Record) {
         if let Record::Gc {
             kind,
@@ -162,6 +170,9 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
             Class::Nontail
         };
         let mut sums = Sums::of(path, self.survey.trace.measured);
+        if self.is_early(path.source_ns) {
+            sums.early_jit_ns = sums.work.jit_ns;
+        }
         if class == Class::Tail {
             self.blame(path, &mut sums);
         }

@@ -17,6 +17,8 @@ pub(crate) struct Sums {
     pub work: Work,
     /// Classes of it that were measured for each of the requests.
     pub measured: Measured,
+    /// Of the compilation: in requests of the first tenth of the recording.
+    pub early_jit_ns: u64,
     pub paper_ns: u64,
     /// Of queue: behind callbacks none of which took a tenth of it.
     pub crowd_ns: u64,
@@ -34,6 +36,7 @@ impl Sums {
         self.unattributed_ns += other.unattributed_ns;
         self.work += other.work;
         self.measured = self.measured.and(other.measured);
+        self.early_jit_ns += other.early_jit_ns;
         self.paper_ns += other.paper_ns;
         self.crowd_ns += other.crowd_ns;
         self.own_queue_ns += other.own_queue_ns;
@@ -72,6 +75,7 @@ impl Default for Sums {
             unattributed_ns: 0,
             work: Work::default(),
             measured: Measured::ALL,
+            early_jit_ns: 0,
             paper_ns: 0,
             crowd_ns: 0,
             own_queue_ns: 0,

@@ -41,8 +41,13 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Mechanisms of the probe that measure a class, as it names them.
-    pub const MECHANISMS: [&'static str; 4] = ["gc", "v8.jit", "v8.ic", "not-running"];
+    /// The mechanisms that measure each class, as reports name them.
+    pub const MECHANISMS: [&'static str; 4] = [
+        "garbage collections",
+        "compilation",
+        "inline-cache misses",
+        "time not running",
+    ];
 
     /// Everything.
     pub const ALL: Self = Self {

@@ -105,13 +105,23 @@ pub(super) fn compilation(evidence: &Evidence<'_>) -> Option<Finding> {
     if evidence.share(impact_ns) < WORTH_TELLING || !evidence.tail_sums.measured.jit {
         return None;
     }
+    let warming = evidence.tail_sums.early_jit_ns > evidence.tail_sums.work.jit_ns / 2;
+    let early = if warming {
+        ", most of it in the first tenth of the recording"
+    } else {
+        ""
+    };
     let sentence = format!(
-        "V8 compiles code for {} of the tail's latency ({} in a request of the rest)",
+        "V8 compiles code for {} of the tail's latency ({} in a request of the rest){early}",
         percent(evidence.share(impact_ns)),
         time(evidence.rest_sums.work.jit_ns / evidence.rest_sums.count.max(1)),
     );
-    let action = "warm the service up before it takes requests, and compile nothing per request: \
-                  eval, new Function, vm scripts, templates, modules loaded late";
+    let action = if warming {
+        "warm the service up before it takes requests, or leave its beginning out (--warmup)"
+    } else {
+        "compile nothing per request: eval, new Function, vm scripts, templates, large functions \
+         that run once, modules loaded late"
+    };
     Some(finding("jit", impact_ns, sentence, action))
 }
 

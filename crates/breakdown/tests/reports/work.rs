@@ -2,7 +2,7 @@
 
 use bobtail_breakdown::report::{Class, CulpritKind, Report, Work};
 use bobtail_breakdown::{Heap, Measured, RunFacts, Throttled, TraceInfo};
-use bobtail_testkit::{Drawn, draw};
+use bobtail_testkit::{Drawn, ORIGIN_NS, draw};
 
 use super::support::{explain_slowest_of, report_of_infos, trace_info};
 
@@ -78,7 +78,10 @@ fn what_was_not_measured_is_unknown_and_not_zero() {
         .iter()
         .map(|u| u.mechanism.as_str())
         .collect();
-    assert_eq!(names, ["v8.jit", "v8.ic", "not-running"]);
+    assert_eq!(
+        names,
+        ["compilation", "inline-cache misses", "time not running"]
+    );
 }
 
 #[test]
@@ -219,8 +222,29 @@ fn compilation_and_inline_caches_are_findings_when_they_matter() {
         sentence.ends_with("of the tail's latency (0 ns in a request of the rest)"),
         "{sentence}"
     );
-    assert!(what.contains("warm the service up"), "{what}");
+    assert!(
+        what.starts_with("compile nothing per request: eval"),
+        "{what}"
+    );
     action(&much, "ic");
+    let early = TraceInfo {
+        start_ns: ORIGIN_NS + 29_500_000_000,
+        ..measured()
+    };
+    let mut drawn = service("@ work span=90ms jit=50ms");
+    drawn
+        .records
+        .extend(draw("400000ms begin other\n400001ms end").records);
+    let early = report_of_infos(RunFacts::default(), &[(early, drawn)], 75.0);
+    let (sentence, what) = action(&early, "jit");
+    assert!(
+        sentence.ends_with(", most of it in the first tenth of the recording"),
+        "{sentence}"
+    );
+    assert!(
+        what.contains("warm the service up") && what.contains("--warmup"),
+        "{what}"
+    );
     let little = report(measured(), "@ work span=90ms jit=5ms ic=3ms");
     let codes: Vec<_> = little.findings.iter().map(|f| f.code.as_str()).collect();
     assert!(

@@ -58,6 +58,38 @@ test('explain --json is one valid document and tiles the latency', async () => {
   assert.equal(again.stdout, stdout);
 });
 
+test('what one of two processes did not measure is unknown for both together', async () => {
+  const copy = join(home, 'two-processes.bobtail');
+  cpSync(recording, copy, { recursive: true });
+  const trace = readdirSync(copy).find((name) => name.endsWith('.trace'));
+  const [pid] = trace.split('-').map(Number);
+  const other = pid + 1;
+  cpSync(join(copy, trace), join(copy, `${other}-0.trace`));
+  const describe = (pid, jit) => {
+    const names = ['gc', 'v8.ic', 'time not running'];
+    const mechanisms = [...names.map((name) => ({ name, ok: true })), { name: 'v8.jit', ...jit }];
+    const path = join(copy, `process-${pid}-0.json`);
+    writeFileSync(path, JSON.stringify({ pid, thread: 0, mechanisms }));
+  };
+  describe(pid, { ok: true });
+  describe(other, { ok: false, reason: 'no symbols' });
+  const report = JSON.parse((await runBobtail(['report', copy, '--json'])).stdout);
+  assertValid('report', report);
+  const { gcNs, jitNs, icNs, notRunningNs } = report.breakdown[0].work;
+  assert.equal(jitNs, null);
+  assert.ok([gcNs, icNs, notRunningNs].every(Number.isInteger), 'the others are known');
+  for (const row of report.processes) {
+    assert.equal(row.work.jitNs === null, row.pid === other);
+    const sumNs = Object.values(row.work).reduce((sum, partNs) => sum + partNs, 0);
+    assert.equal(sumNs, row.queueNs + row.execNs);
+  }
+  assert.deepEqual(report.unavailable, [
+    { mechanism: 'compilation', reason: 'in 1 of 2 processes: no symbols' },
+  ]);
+  const { stdout } = await runBobtail(['report', copy]);
+  assert.match(stdout, new RegExp(`^ {2}${other}-0 `, 'm'));
+});
+
 test('explain ranks by latency', async () => {
   const { analyzeRequest } = createRequire(import.meta.url)(join(PACKAGE, 'dist/index.js'));
   let previousNs = Number.POSITIVE_INFINITY;
