@@ -1,7 +1,7 @@
 // The load of one planted cause: sends what its `expected.mjs` asks for, and notes when.
 //
 // Run by `bobtail record --on-port` with $PORT (or $SOCKET): `node drive.mjs CAUSE`. Connections
-// are opened and warmed before the first request counts. Notes go to `$PLANTED_FILE.client`, if set.
+// are opened and warmed before the first request counts. Notes go to `$PLANTED_FILE.client`.
 import { appendFileSync } from 'node:fs';
 import { Connection } from './connection.mjs';
 

@@ -9,34 +9,12 @@ const fs = require('node:fs');
 const http = require('node:http');
 const net = require('node:net');
 const path = require('node:path');
-const { performance, PerformanceObserver } = require('node:perf_hooks');
 const { promisify } = require('node:util');
 const worker = require('node:worker_threads');
 const zlib = require('node:zlib');
 
-const [name, out, ...rest] = worker.isMainThread ? process.argv.slice(2) : worker.workerData;
-const addon = { exports: {} };
-process.dlopen(addon, process.env.BOBTAIL_PROBE);
-const probe = addon.exports;
+const { name, out, probe, rest, sleep, spin, start } = require('./observed-process.cjs');
 
-function start(options = {}) {
-  return probe.start({
-    path: path.join(out, `${process.pid}-${worker.threadId}.trace`),
-    pid: process.pid,
-    thread: worker.threadId,
-    detail: 'full',
-    maxBytes: 64e6,
-    nodeVersion: process.version,
-    arch: process.arch,
-    ...options,
-  });
-}
-
-const sleep = promisify(setTimeout);
-const spin = (ms) => {
-  const end = performance.now() + ms;
-  while (performance.now() < end);
-};
 const listen = (server, ...where) =>
   new Promise((resolve) => server.listen(...where, () => resolve(server.address())));
 const closed = (emitter) => new Promise((resolve) => emitter.once('close', resolve));
@@ -54,7 +32,7 @@ async function client(port, count, body = '') {
   await closed(socket);
 }
 
-/** Waits until `isSo()`, turning the loop; the test that waits for it is killed after two minutes. */
+/** Waits until `isSo()`, turning the loop; who waits too long is killed by the test. */
 async function until(isSo) {
   while (!isSo()) await promisify(setImmediate)();
 }
@@ -65,6 +43,8 @@ const answer = (request, response) => {
 };
 
 const scenarios = {
+  ...require('./thread-scenarios.cjs'),
+
   // Asked for one datagram after the other until it is killed.
   async stamps() {
     start();
@@ -120,18 +100,6 @@ const scenarios = {
     await until(() => jobs >= 20);
     process.stdout.write(`${JSON.stringify({ port, jobs })}\n`);
     await new Promise(() => {});
-  },
-
-  async full() {
-    start({ maxBytes: 1e9, chunkBytes: 65536 });
-    let done = 0;
-    const round = async () => {
-      await Promise.all(Array.from({ length: 50 }, () => promisify(crypto.randomBytes)(16)));
-      done += 50;
-    };
-    while (probe.inspect().losses['disk-full'] === 0) await round();
-    for (let n = 0; n < 10; n++) await round();
-    return { done, inspect: probe.inspect() };
   },
 
   async reuse() {
@@ -228,45 +196,6 @@ const scenarios = {
     return null;
   },
 
-  async timers() {
-    start();
-    for (let n = 0; n < 20; n++) {
-      await sleep(3);
-      await promisify(setImmediate)();
-    }
-    setTimeout(() => {}, 5);
-    spin(30);
-    await sleep(10);
-    return {};
-  },
-
-  async collections() {
-    start();
-    let seen = 0;
-    const observer = new PerformanceObserver((list) => {
-      seen += list.getEntries().length;
-    });
-    observer.observe({ entryTypes: ['gc'] });
-    let kept = [];
-    for (let n = 0; n < 400; n++) {
-      kept.push(Array.from({ length: 20000 }, (_, i) => ({ i })));
-      if (kept.length > 20) kept = [];
-      if (n % 40 === 0) globalThis.gc();
-      await promisify(setImmediate)();
-    }
-    await sleep(50);
-    observer.disconnect();
-    return { seen };
-  },
-
-  async rolling() {
-    start({ chunkBytes: 8192, maxBytes: 8192 * 20 + (1 << 20) });
-    while (probe.inspect().chunk <= 30) {
-      await Promise.all([promisify(crypto.randomBytes)(8), promisify(crypto.randomBytes)(8)]);
-    }
-    return { inspect: probe.inspect() };
-  },
-
   async ring() {
     const { mechanisms } = start();
     await promisify(fs.stat)(out);
@@ -296,33 +225,6 @@ const scenarios = {
     return { major: Number.parseInt(process.versions.node, 10), file, short, zstd };
   },
 
-  // Each start is refused at another step; what was taken before must be given back.
-  async unable() {
-    const codes = new Set();
-    const attempt = (options) => {
-      try {
-        start(options);
-      } catch (error) {
-        codes.add(error.code);
-      }
-    };
-    const held = () => [
-      fs.readdirSync('/proc/self/fd').length,
-      fs.readFileSync('/proc/self/maps', 'utf8').split('\n').length,
-    ];
-    const refuse = () => {
-      attempt({ path: '/no/such/folder/x.trace' });
-      attempt({ path: '/dev/null' });
-      attempt({});
-    };
-    refuse();
-    const before = held();
-    for (let n = 0; n < 300; n++) refuse();
-    const after = held();
-    const files = fs.readdirSync(out);
-    return { codes: [...codes], before, after, files, device: fs.existsSync('/dev/null') };
-  },
-
   async writes([count = '7']) {
     const { startNs } = start();
     const spans = { server: [], client: [] };
@@ -349,89 +251,6 @@ const scenarios = {
     }
     server.close();
     return { spans };
-  },
-
-  // Time goes by in native code; the first function entered after it has done nothing.
-  async entered() {
-    start();
-    const orders = Array.from({ length: 5_000 }, (_, id) => ({ id, customer: `customer ${id}` }));
-    class Clock {
-      read() {
-        return performance.now();
-      }
-    }
-    const clock = new Clock();
-    const helpers = [
-      function now() {
-        return performance.now();
-      },
-      () => {
-        return performance.now();
-      },
-      (_) => {
-        return performance.now();
-      },
-      clock.read,
-    ];
-    function serializeEverything(helper) {
-      const end = performance.now() + 100;
-      while (helper() < end) JSON.stringify(orders);
-    }
-    for (const helper of [...helpers, ...helpers]) {
-      await sleep(2);
-      await new Promise((resolve) => setTimeout(() => resolve(serializeEverything(helper)), 2));
-    }
-    return {};
-  },
-
-  async location() {
-    start();
-    function slowFunction() {
-      spin(250);
-    }
-    await sleep(5);
-    await new Promise((resolve) =>
-      setTimeout(() => {
-        slowFunction();
-        resolve();
-      }, 5),
-    );
-    await sleep(20);
-    return {};
-  },
-
-  async control() {
-    const errors = [];
-    const attempt = (options) => {
-      try {
-        start(options);
-      } catch (error) {
-        errors.push(error.code);
-      }
-    };
-    attempt({ path: '/no/such/folder/x.trace' });
-    attempt({ path: 7 });
-    const { live, ring, context, startNs } = start();
-    attempt();
-    const drift = Number(process.hrtime.bigint() - startNs);
-    const id = probe.intern('GET /a');
-    const same = probe.intern('GET /a');
-    const words = new Uint32Array(live, 1024, 32);
-    probe.begin(12);
-    const open = words[4];
-    probe.pause();
-    const position = words[0];
-    await sleep(5);
-    const silent = words[0] === position;
-    probe.resume();
-    await sleep(5);
-    const goesOn = words[0] > position;
-    const stopped = [probe.stop(), probe.stop()];
-    const last = words[0];
-    await sleep(5);
-    const sizes = [live.byteLength, ring.byteLength, context.byteLength];
-    const ended = words[0] === last && words[10] === 1;
-    return { errors, drift, id, same, open, silent, goesOn, stopped, sizes, ended };
   },
 
   async sockets() {
