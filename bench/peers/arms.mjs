@@ -98,6 +98,7 @@ export function prepareArm(name, { major, scratch, sinkPort }) {
   mkdirSync(folder, { recursive: true });
   return {
     freezes: false,
+    loadShare: 1,
     wrap: [],
     ...ARMS[name],
     ...ARMS[name].prepare({ major, folder, sinkPort }),

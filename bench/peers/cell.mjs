@@ -8,26 +8,25 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
-import { closedLoop, openLoop, requestBytes } from '../harness/open-loop.mjs';
+import { openLoop, requestBytes } from '../harness/open-loop.mjs';
 import { quietly } from '../harness/quiet.mjs';
 import { shuffled } from '../harness/statistics.mjs';
 import { prepareArm } from './arms.mjs';
 import { ArmUnavailable, Service, startSink } from './service.mjs';
 
 const CONNECTIONS = 48;
-const CALIBRATION_CONNECTIONS = 16;
 /** Longer than any tool here waits before it exports (OpenTelemetry: 5 s). */
 const DRAIN_MS = 6000;
 const IDLE_MS = 2000;
 /** How long a lock is held at most, and a round: others on this host want to measure, too. */
 const LOCKED_MS = 45_000;
 
-/** Paths of the requests of a service, in turn. */
+/** Requests of a service in turn, and how many a second: far from what any tool here can stand. */
 export const SERVICES = {
-  http: ['/'],
-  express: Array.from({ length: 500 }, (_, id) => `/orders/${id}`),
-  promises: ['/'],
-  database: ['/'],
+  http: { paths: ['/'], ratePerS: 4000 },
+  express: { paths: Array.from({ length: 500 }, (_, id) => `/orders/${id}`), ratePerS: 2000 },
+  promises: { paths: ['/'], ratePerS: 3000 },
+  database: { paths: ['/'], ratePerS: 1000 },
 };
 
 function sleep(ms) {
@@ -47,14 +46,6 @@ async function startArms(names, context) {
     }
   }
   return { running, missing };
-}
-
-/** Requests per second: `share` of what the service can do alone. */
-async function calibrated(off, requests, share) {
-  const options = { requests, concurrency: CALIBRATION_CONNECTIONS };
-  await closedLoop(off.connections, { ...options, durationMs: 1500 });
-  const perS = await closedLoop(off.connections, { ...options, durationMs: 1000 });
-  return Math.max(10, Math.round((perS * share) / 10) * 10);
 }
 
 async function slice(service, { ratePerS, ...load }) {
@@ -141,11 +132,8 @@ export async function measureCell(names, { node, major, service, environment, op
     const started = await startArms(names, context);
     running = started.running;
     for (const each of running) each.freeze();
-    const requests = SERVICES[service].map(requestBytes);
-    const off = running.find(({ name }) => name === 'off');
-    const ratePerS =
-      options.ratePerS ??
-      (await quietly(options.lock, () => calibrated(off, requests, options.loadShare)));
+    const requests = SERVICES[service].paths.map(requestBytes);
+    const ratePerS = options.ratePerS ?? SERVICES[service].ratePerS;
     const measured = await measure(running, { requests, ratePerS, sink, options });
     return { ...measured, ratePerS, missing: started.missing };
   } finally {

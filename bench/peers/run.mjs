@@ -2,7 +2,7 @@
 // process, and latency at a fixed rate, for the same services on the same Nodes.
 //
 //   node bench/peers/run.mjs [--quick] [--node PATH]… [--service NAME]… [--arm NAME]…
-//     [--rounds 10] [--slice-ms 800] [--load-share 0.15] [--rate N] [--lock FILE] [--out DIR]
+//     [--rounds 10] [--slice-ms 800] [--rate N] [--lock FILE] [--out DIR]
 //
 // Installs the tools into folders of their own first (bench/peers/current, bench/peers/node20).
 // Without --node: the Node versions that the repository's tests use. The tables are made from the
@@ -31,7 +31,6 @@ const { values } = parseArgs({
     rounds: text('10'),
     'slice-ms': text('800'),
     'warm-ms': text('2000'),
-    'load-share': text('0.15'),
     rate: { type: 'string' },
     lock: { type: 'string' },
     out: { type: 'string' },
@@ -59,7 +58,6 @@ function settings() {
   };
   return {
     ...(values.quick ? quick : whole),
-    loadShare: Number(values['load-share']),
     ratePerS: values.rate && Number(values.rate),
     lock: values.lock,
   };
@@ -104,8 +102,8 @@ async function run(out) {
         const { ratePerS, missing, delivered } = cell;
         const host = `${cpus()[0].model}, ${cpus().length} CPUs, Linux ${release()}`;
         const tools = toolVersions(major);
-        const { rounds, sliceMs, loadShare } = options;
-        const measured = { rounds, sliceMs, loadShare, ratePerS };
+        const { rounds, sliceMs } = options;
+        const measured = { rounds, sliceMs, ratePerS };
         const about = {
           node: version.trim(),
           service,

@@ -59,6 +59,9 @@ export class Service {
 
   constructor(name, arm, child, pid, connections) {
     Object.assign(this, { name, arm, child, pid, connections });
+    // An experiment that fails must not leave its services behind.
+    this.abandon = () => this.stop();
+    process.once('exit', this.abandon);
   }
 
   cpuNs() {
@@ -74,6 +77,7 @@ export class Service {
   }
 
   stop() {
+    process.off('exit', this.abandon);
     this.connections.close();
     this.child.kill('SIGKILL');
     if (this.pid === this.child.pid || !this.arm.wrap.length) return;
