@@ -37,9 +37,9 @@ pub(crate) fn of_handle(history: &History, kind: LoopKind, id: HandleId) -> Requ
     }
 }
 
-/// Of a loop event with an operation: the request that registered it. What fires again and again (an
-/// interval) works for it until it is answered; then for nobody, or the request that happened to
-/// start a service's interval would be charged with it for ever.
+/// Of a loop event with an operation: the request that registered it. What fires again and again
+/// (an interval) works for it until it is answered; then for nobody, or the request that happened
+/// to start a service's interval would be charged with it for ever.
 pub(crate) fn of_operation(history: &History, op: OpId) -> RequestId {
     match history.operations.get(op) {
         Some(operation) if operation.fired => open_request(history, operation.request),

@@ -1,12 +1,12 @@
 /**
  * Timers that Node or a library made inside, told apart from the application's.
  *
- * Node runs all timers of one delay as a list, and the lists one after the other, in one callback of
- * libuv. A Timeout made inside Node (of a socket, of `AbortSignal.timeout`) has no trampoline, so it
- * would run in the event of whatever timer ran before it, which would be blamed. The only thing Node
- * asks of a list before it runs one is its delay: an accessor there tells which timer is first, and
- * each timer that has run tells the next. A strange one gets a trampoline then, and so an event
- * `timers`, which is nobody's.
+ * Node runs all timers of one delay as a list, and the lists one after the other, in one callback
+ * of libuv. A Timeout made inside Node (of a socket, of `AbortSignal.timeout`) has no trampoline,
+ * so it would run in the event of whatever timer ran before it, which would be blamed. The only
+ * thing Node asks of a list before it runs one is its delay: an accessor there tells which timer is
+ * first, and each timer that has run tells the next. A strange one gets a trampoline then, and so
+ * an event `timers`, which is nobody's.
  */
 
 import { LoopKind } from './codes';

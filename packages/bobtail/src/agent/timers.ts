@@ -54,8 +54,8 @@ class TimerStamp extends Stamped {
   static begin(timer: object, stream: Stream, kind: number, readyNs: number): void {
     const stamp = timer as unknown as TimerStamp;
     stream.loopBegin(kind, stamp.#op, readyNs, stamp.#registrar);
-    // When it fires again (an interval, `refresh`), this run has armed it, and whether it still works
-    // for its request is not known here.
+    // When it fires again (an interval, `refresh`), this run has armed it, and whether it still
+    // works for its request is not known here.
     stamp.#registrar = 0;
   }
 
