@@ -1,5 +1,5 @@
-//! What JavaScript calls: `start`, `roll`, `flush`, `intern`, `adopt`, `begin`, `pause`, `resume`,
-//! `stop`, `inspect`.
+//! What JavaScript calls: `start`, `roll`, `flush`, `intern`, `adopt`, `message`, `begin`, `pause`,
+//! `resume`, `stop`, `inspect`.
 
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,6 +10,7 @@ use bobtail_trace::record::{LoopKind, LossKind, MarkKind};
 use crate::clock::monotonic_ns;
 use crate::fd_table;
 use crate::loop_state::state;
+use crate::messages;
 use crate::napi::{Callback, CallbackInfo, Env, Scope, Value};
 use crate::start::{self, Started};
 use crate::strings::{BYTES_MAX, Origin};
@@ -20,12 +21,13 @@ const CHUNK_BYTES: u32 = 1 << 20;
 const RING_SLOTS: u32 = 4;
 const MAX_BYTES: f64 = 1e9;
 
-const FUNCTIONS: [(&CStr, Callback); 10] = [
+const FUNCTIONS: [(&CStr, Callback); 11] = [
     (c"start", start_recording),
     (c"roll", roll),
     (c"flush", flush),
     (c"intern", intern),
     (c"adopt", adopt),
+    (c"message", message),
     (c"begin", begin),
     (c"pause", pause),
     (c"resume", resume),
@@ -97,6 +99,11 @@ export!(adopt, |scope, arguments: 1| {
         entry.passed.store(1, Relaxed);
     }
     scope.undefined()
+});
+export!(message, |scope, arguments: 1| {
+    let handle = scope.to_number(arguments[0]).unwrap_or(0.0) as u32;
+    let begun = state().is_some_and(|state| messages::begin(state, handle));
+    scope.boolean(begun)
 });
 export!(begin, |scope, arguments: 1| {
     let code = scope.to_number(arguments[0]).unwrap_or(0.0) as u32;

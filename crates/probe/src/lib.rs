@@ -24,6 +24,7 @@ mod libuv;
 mod location;
 mod loop_state;
 mod mapper;
+mod messages;
 mod napi;
 mod not_running;
 mod own_files;

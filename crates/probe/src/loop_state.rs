@@ -17,6 +17,7 @@ use crate::clock::{RealtimeOffset, monotonic_ns};
 use crate::fd_table::Entry;
 use crate::gc::Collections;
 use crate::interjection::{Deferred, Interjection};
+use crate::messages::Wakeup;
 use crate::pool::Jobs;
 use crate::registry::Shared;
 use crate::strings::{OTHER, Origin, Strings};
@@ -47,6 +48,7 @@ pub struct LoopState {
     /// Descriptor that was dispatched last in this batch; -1 none.
     pub dispatched: c_int,
     pub poll: Poll,
+    pub wakeup: Wakeup,
     pub realtime: RealtimeOffset,
     pub jobs: Jobs,
     pub node: NodeHandles,

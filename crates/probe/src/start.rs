@@ -16,6 +16,7 @@ use crate::got::{self, Patched};
 use crate::interjection::Deferred;
 use crate::libuv::{self, uv_loop};
 use crate::loop_state::{self, LoopState, Poll};
+use crate::messages::Wakeup;
 use crate::not_running::NotRunning;
 use crate::pool::{self, Jobs};
 use crate::recording_memory::{self, CONTEXT_BYTES, Memory, unmap_context};
@@ -143,6 +144,7 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
         batch: 0,
         dispatched: -1,
         poll: Poll::default(),
+        wakeup: Wakeup::default(),
         realtime: RealtimeOffset::new(),
         jobs: Jobs::new(),
         node,

@@ -243,3 +243,56 @@ fn a_batch_that_another_request_started_before_is_inferred() {
          exec 1ms pool#3 shared inferred",
     );
 }
+
+const PORT: &str = r#"
+    open 1 server
+    open 2 port "worker 1"
+    0ms  begin #1 read handle=1 ready=0ms
+         source 1 "GET /compute"
+    1ms  write 2
+    2ms  end
+    22ms begin #2 message handle=2 ready=21ms
+         REACTION
+    23ms sink 1 200
+         end
+"#;
+const WAITED_FOR_THE_WORKER: &str = "GET /compute 23ms
+     exec 1ms read#1
+     io 20ms message#2 worker 1
+     queue 1ms message#2 < other 1ms
+     exec 1ms message#2";
+
+#[test]
+fn an_awaited_answer_of_a_worker_thread_was_asked_for_by_the_post() {
+    let text = PORT.replace("REACTION", "micro #3 promise from=1");
+    check(&text, 1, WAITED_FOR_THE_WORKER);
+}
+
+#[test]
+fn a_callback_of_the_only_one_who_posted_waited_for_the_worker() {
+    check(&PORT.replace("REACTION", ""), 1, WAITED_FOR_THE_WORKER);
+}
+
+#[test]
+fn callbacks_of_two_who_posted_to_one_worker_are_only_inferred() {
+    let other = r#"
+        open 3 server
+        3ms  begin #2 read handle=3 ready=3ms
+             source 2 "GET /other"
+             write 2
+        4ms  end
+    22ms"#;
+    let text = PORT
+        .replace("begin #2 message", "begin #3 message")
+        .replacen("22ms", other, 1)
+        .replace("REACTION", "");
+    check(
+        &text,
+        1,
+        "GET /compute 23ms inferred=1
+         exec 1ms read#1
+         io 20ms message#3 worker 1 inferred
+         queue 1ms message#3 inferred < other 1ms
+         exec 1ms message#3 shared inferred",
+    );
+}

@@ -12,6 +12,7 @@ use crate::fd_table::Entry;
 use crate::handles::handle_of;
 use crate::libuv::{self, uv_loop};
 use crate::loop_state::{LoopState, state};
+use crate::messages::Wakeup;
 use crate::trampoline;
 
 /// A read of at least this much may have taken several segments, stamped with the last.
@@ -87,6 +88,9 @@ fn begin_own(state: &mut LoopState, entry: &Entry, own: usize, begin_ns: u64) {
     };
     let ready = ready.unwrap_or_else(|| state.ready_by_poll());
     state.begin(kind, begin_ns, Some(ready), 0, 0, 0);
+    if kind == LoopKind::Async {
+        state.wakeup = Wakeup::new(state, ready.0);
+    }
 }
 
 /// The kernel's receive stamp in a message, CLOCK_REALTIME; 0 none.

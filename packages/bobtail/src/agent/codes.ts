@@ -31,5 +31,8 @@ export const MicroKind = {
   emitter: 6,
 } as const;
 
+/** What JavaScript opens handles for. */
+export const HandleKind = { port: 9 } as const;
+
 /** Moments of the run that JavaScript marks. */
 export const MarkKind = { listening: 1 } as const;

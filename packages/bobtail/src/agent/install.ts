@@ -13,6 +13,7 @@ import { attempt } from './mechanisms';
 import { wrapQueueMicrotask } from './microtasks';
 import { patchModules } from './modules';
 import { startWithoutListening } from './passed-sockets';
+import { startAtMessages } from './pool-workers';
 import type { Settings } from './settings';
 import { wrapNextTick } from './ticks';
 import { wrapTimers } from './timers';
@@ -21,6 +22,7 @@ import { wrapTimers } from './timers';
 export function install(settings: Settings): void {
   attempt('listening', () => startAtFirstListen(settings));
   attempt('serving without listening', () => startWithoutListening(settings));
+  attempt('worker threads', () => startAtMessages(settings));
   attempt('fastify routes', followFastify);
   attempt('client libraries', () => patchModules(clients));
   if (settings.detail === 'loop') return;

@@ -25,6 +25,7 @@ interface NativeProbe {
   flush(): void;
   intern(text: string): number;
   adopt(fd: number): void;
+  message(handle: number): boolean;
 }
 
 const FILE = join(__dirname, '..', '..', 'native', 'bobtail-probe.node');
@@ -50,9 +51,17 @@ export function adoptDescriptor(fd: number): void {
   load().adopt(fd);
 }
 
+/** Opens the loop event of a message on `handle`; false where none can have been received. */
+export function openMessage(handle: number): boolean {
+  return load().message(handle);
+}
+
+let loaded: NativeProbe | undefined;
+
 function load(): NativeProbe {
   try {
-    return require(FILE) as NativeProbe;
+    loaded ??= require(FILE) as NativeProbe;
+    return loaded;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_DLOPEN_DISABLED') throw error;
     throw new Error('addons are disabled: --permission needs --allow-addons, or drop --no-addons');

@@ -12,7 +12,7 @@ import { MarkKind } from './codes';
 import { type Address, warn, writeListening, writeProcess } from './files';
 import { addMechanisms, attempt, reasonOf, watchMechanisms } from './mechanisms';
 import { nameId, startNames } from './names';
-import { adoptDescriptor, startProbe } from './native';
+import { adoptDescriptor, openMessage, startProbe } from './native';
 import { recorder, type Stream } from './recorder';
 import { provideSession } from './session';
 import type { Settings } from './settings';
@@ -110,6 +110,9 @@ function install(open: Stream, settings: Settings): void {
   );
   attempt('async resources', () =>
     (require('./async-resource') as typeof import('./async-resource')).followAsyncResources(),
+  );
+  attempt('messages between threads', () =>
+    (require('./ports') as typeof import('./ports')).followPorts(open, openMessage),
   );
   attempt('timer due times', () =>
     (require('./timers') as typeof import('./timers')).startTimers(open, startNs),

@@ -7,7 +7,7 @@
  */
 
 import { clockSince } from './clock';
-import { LIVE_LAST_NS, LIVE_OFFSET_BYTES, LIVE_WORDS, LoopKind } from './codes';
+import { HandleKind, LIVE_LAST_NS, LIVE_OFFSET_BYTES, LIVE_WORDS, LoopKind } from './codes';
 import { takeSession } from './session';
 
 const session = takeSession();
@@ -30,6 +30,7 @@ const LOOP_EVENT = 4;
 const CONTEXT = 5;
 const REQUEST = 7;
 const OP = 11;
+const HANDLE = 12;
 const PAUSED = 13;
 const BUSY = 14;
 const DEFERRED = 15;
@@ -40,6 +41,8 @@ const LOOP_BEGIN = 1;
 const MICRO = 3;
 const RESUME = 4;
 const REGISTER = 6;
+const WRITE = 7;
+const HANDLE_OPEN = 8;
 const SOURCE = 10;
 const SINK = 11;
 const MARK = 14;
@@ -48,6 +51,7 @@ const FLAG_HIGH = 128;
 
 const CONTEXT_MASK = 0xffff;
 const OTHER: number = LoopKind.other;
+const PORT: number = HandleKind.port;
 
 /** Event that registrations are charged to now; 0 outside events. */
 export function currentEvent(): number {
@@ -173,6 +177,34 @@ export function register(kind: number, resource: number, atNs: number, dueNs: nu
   if (dueNs >= 0) at = varint(at, Math.max(0, Math.floor(dueNs - last[0]!)));
   commit(at);
   return op;
+}
+
+/** A message port is `handle`, or a new one when that is 0. Returns its number. */
+export function openPort(handle: number, name: number): number {
+  if (live[PAUSED] !== 0) return handle;
+  live[BUSY] = 1;
+  const number = handle === 0 ? (live[HANDLE]! + 1) >>> 0 : handle;
+  live[HANDLE] = Math.max(live[HANDLE]!, number);
+  if (!hasRoom()) return number;
+  let at = live[POSITION]!;
+  ring[at] = HANDLE_OPEN;
+  at = time(at + 1, nowNs());
+  at = varint(at, number);
+  ring[at] = PORT;
+  commit(varint(at + 1, name));
+  return number;
+}
+
+/** The current event posted a message on the handle of a port. */
+export function write(handle: number, atNs: number): void {
+  if (live[PAUSED] !== 0 || handle === 0) return;
+  live[BUSY] = 1;
+  if (!hasRoom()) return;
+  let at = live[POSITION]!;
+  ring[at] = WRITE;
+  at = time(at + 1, atNs);
+  at = varint(at, handle);
+  commit(varint(at, 0)); // its bytes do not pass the kernel
 }
 
 /** The current event received a request. Returns its number, 0 while nothing is recorded. */
