@@ -193,9 +193,10 @@ struct Laying {
     new: Stretch,
     /// Everything before is laid, or somebody else's.
     at_ns: Ns,
-    /// Work of V8 lies evenly in so much of it: where no collection is, and no earlier work.
+    /// Work of V8 lies evenly in so much of it: where no collection is, and no earlier work. What
+    /// of that is not running is nobody's, and so the share of the work there is lost.
     whole_ns: u64,
-    /// How much of that lies before `at_ns`.
+    /// How much is laid.
     passed_ns: u64,
 }
 
@@ -234,11 +235,8 @@ impl Laying {
         self.at_ns = end_ns;
     }
 
-    /// Leaves out what another has. Work that was told of while the thread did not run is lost.
+    /// Leaves out what another has.
     fn pass(&mut self, other: &Stretch) {
-        if matches!(other.kind, Kind::NotRunning(_)) {
-            self.passed_ns += overlap_ns(other, &self.new);
-        }
         self.at_ns = self.at_ns.max(other.end_ns);
     }
 }
@@ -351,6 +349,22 @@ mod tests {
         many.push((0, 1000, AWAY));
         let [_, gc_ns, .., away_ns] = work(&laid(&many), 0, 1000);
         assert_eq!((gc_ns, away_ns), (36 * 5, 1000 - 355));
+    }
+
+    #[test]
+    fn what_is_needed_stays_when_fewer_are_laid_again() {
+        let mut all = Stretches::new(8, 256);
+        all.end_idle(0);
+        for i in 0..6 {
+            all.lay(10 * i, 10 * i + 5, GC);
+        }
+        all.ring.need_from(Some(all.needed_from(51)));
+        all.lay(3, 58, AWAY);
+        for i in 6..40 {
+            all.lay(10 * i, 10 * i + 5, GC);
+        }
+        let [_, gc_ns, .., away_ns] = work(&all, 51, 400);
+        assert_eq!((gc_ns, away_ns), (34 * 5, 7));
     }
 
     #[derive(Debug, Clone, Copy)]

@@ -177,7 +177,7 @@ proptest! {
     /// collections and times of not running have what a count by the nanosecond gives them.
     #[test]
     fn overlapping_work_is_counted_once(seed: u64, shape in shapes()) {
-        let (mut drawn, _) = grown(seed, &shape, 6_000);
+        let (mut drawn, _) = grown(seed, &shape, 3_000);
         let told = interrupt(&mut drawn, seed);
         let paths = paths(&drawn, Options::default());
         prop_assert!(told.away.len() > 10 && told.pauses.len() > 10, "{}", told.away.len());

@@ -91,3 +91,26 @@ fn what_is_told_late_is_there_when_the_request_ends() {
         (4 * MS, 2 * MS, 2 * MS)
     );
 }
+
+#[test]
+fn each_pause_is_one_culprit_however_it_is_cut() {
+    check(
+        r#"
+        open 1 server
+        0ms  begin #1 other
+        1ms  gc scavenge for=1ms
+        2ms  gc scavenge for=2ms
+        14ms not-running for=3ms end=13ms
+        5ms  gc mark for=10ms
+        20ms end
+        20ms begin #2 read handle=1 ready=0ms
+             source 1 "GET /x"
+        21ms sink 1 200
+             end
+        "#,
+        1,
+        "GET /x 21ms
+        queue 20ms read#2 < scavenge 1ms, scavenge 2ms, mark-compact 7ms, preempted 3ms, other#1 7ms
+         exec 1ms read#2",
+    );
+}
