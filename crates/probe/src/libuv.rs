@@ -36,6 +36,8 @@ pub mod handle {
 }
 /// `uv_stream_t`.
 pub mod stream {
+    /// Public in uv.h: bytes that were to be written and that the kernel has not taken.
+    pub const WRITE_QUEUE_SIZE: usize = 96;
     pub const READ_CB: usize = 112;
     pub const CONNECT_REQUEST: usize = 120;
     pub const WATCHER: usize = 136;

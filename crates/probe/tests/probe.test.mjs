@@ -333,6 +333,29 @@ for (const node of nodes) {
       assert.ok(server[middle] > 0.5, `${server}`);
     });
 
+    it('says what of a write still waits in the process', async (t) => {
+      const out = temporary(t);
+      const { bytes: total } = await run(node, out, 'unsent');
+      const trace = only(out);
+      const [large, empty] = trace
+        .of('handle-open')
+        .filter((r) => r.kind === 'server')
+        .map(({ handle }) => {
+          const own = trace.of('write').filter((r) => r.handle === handle);
+          return own.map(({ bytes, unsent }) => [Number(bytes), Number(unsent)]);
+        });
+      const nothingAndAll = [0, 3].map((bytes) => [bytes, 0]);
+      assert.deepEqual(empty, nothingAndAll);
+      // What is left goes down by what the kernel takes; the end is written when nothing is left.
+      let left = total - 3;
+      for (const [taken, unsent] of large.slice(0, -1)) {
+        left -= taken;
+        assert.equal(unsent, left, JSON.stringify(large));
+      }
+      assert.ok(large.length > 2 && left === 0, JSON.stringify(large));
+      assert.deepEqual(large.at(-1), [3, 0]);
+    });
+
     it('obeys JavaScript', async (t) => {
       const result = await run(node, temporary(t), 'control');
       assert.deepEqual(result.errors, ['BOBTAIL_OUTPUT', 'BOBTAIL_ARGUMENT', 'BOBTAIL_STATE']);

@@ -253,6 +253,31 @@ const scenarios = {
     return { spans };
   },
 
+  // Responses larger than the buffers of the kernel: one in one piece and empty ends of two others,
+  // of which one waits behind what is unsent. The client reads when all are written.
+  async unsent() {
+    start();
+    const bytes = 16 << 20;
+    const sockets = [];
+    const server = net.createServer((socket) => sockets.push(socket));
+    const { port } = await listen(server, 0, '127.0.0.1');
+    const clients = Array.from({ length: 2 }, () => net.connect(port, '127.0.0.1').pause());
+    await until(() => sockets.length === 2);
+    const [large, empty] = sockets;
+    large.write(Buffer.alloc(bytes));
+    large.end('end');
+    empty.write('');
+    empty.end('all');
+    await sleep(20);
+    let received = 0;
+    clients[0].on('data', (data) => (received += data.length));
+    for (const socket of clients) socket.resume();
+    await until(() => received === bytes + 3);
+    for (const socket of clients) socket.destroy();
+    server.close();
+    return { bytes: bytes + 3 };
+  },
+
   async sockets() {
     start();
     const unix = path.join(out, 'socket');

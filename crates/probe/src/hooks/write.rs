@@ -8,9 +8,11 @@ use bobtail_trace::layout::live;
 use bobtail_trace::record::LoopKind;
 
 use super::original;
+use super::read::is_again;
 use crate::clock::monotonic_ns;
 use crate::fd_table::{self, Entry, Kind};
 use crate::handles::{KeepErrno, classify, handle_of};
+use crate::libuv;
 use crate::loop_state::state;
 
 /// Replaces `write`.
@@ -55,6 +57,7 @@ unsafe fn total(parts: *const libc::iovec, count: usize) -> usize {
 
 /// A write that matters.
 struct Writing {
+    fd: c_int,
     entry: &'static Entry,
     handle: u32,
     /// When the kernel was asked; 0 where the time counts at which it had taken the bytes.
@@ -108,20 +111,35 @@ fn before(fd: c_int) -> Option<Writing> {
         _ => 0,
     };
     (handle != 0).then_some(Writing {
+        fd,
         entry,
         handle,
         asked_ns,
     })
 }
 
+/// Also tells of a write for which there was no room at all, and of an empty one on a server's
+/// connection: the response ends there.
 #[inline]
 fn after(writing: Option<Writing>, result: isize, wanted: impl FnOnce() -> usize) {
     let (Some(writing), Some(state)) = (writing, state()) else {
         return;
     };
-    let is_unsent = result < wanted() as isize;
-    writing.entry.is_unsent.store(u8::from(is_unsent), Relaxed);
-    if result <= 0 {
+    let entry = writing.entry;
+    let _errno = (result < 0).then(KeepErrno::new);
+    if result < 0 && !is_again() {
+        entry.is_unsent.store(0, Relaxed);
+        return;
+    }
+    let taken = result.max(0) as u64;
+    let unsent = unsent(state.uv_loop, writing.fd, wanted() as u64, taken);
+    let was_unsent = entry.is_unsent.swap(u8::from(unsent != 0), Relaxed) != 0;
+    let tells = match taken {
+        0 if unsent != 0 => !was_unsent,
+        0 => entry.is_server.load(Relaxed) != 0,
+        _ => true,
+    };
+    if !tells {
         return;
     }
     let at_ns = match writing.asked_ns {
@@ -131,9 +149,24 @@ fn after(writing: Option<Writing>, result: isize, wanted: impl FnOnce() -> usize
     let (at_ns, handle) = (state.writer.relative(at_ns), writing.handle);
     state
         .writer
-        .put(|out, last_ns| encode::write(out, last_ns, at_ns, handle, result as u64, 0));
-    if writing.entry.is_client.load(Relaxed) != 0 {
+        .put(|out, last_ns| encode::write(out, last_ns, at_ns, handle, taken, unsent));
+    if entry.is_client.load(Relaxed) != 0 {
         let request = state.writer.live.get(live::CONTEXT);
-        writing.entry.request.store(request, Relaxed);
+        entry.request.store(request, Relaxed);
     }
+}
+
+/// What still waits in the process. libuv counts what it has queued, this write included, and takes
+/// off what was written only after the call; a write that it only tries is not in its count.
+#[inline]
+fn unsent(uv_loop: usize, fd: c_int, wanted: u64, taken: u64) -> u64 {
+    // SAFETY: on the loop's thread; libuv writes to streams only. While nothing is watched for
+    // the descriptor, nothing is queued but this write.
+    let queued = unsafe {
+        match libuv::stream_of(uv_loop, fd) {
+            0 => 0,
+            stream => libuv::get::<usize>(stream, libuv::stream::WRITE_QUEUE_SIZE) as u64,
+        }
+    };
+    queued.max(wanted).saturating_sub(taken)
 }
