@@ -82,11 +82,11 @@ impl Graph {
         }
         if let Some(end_ns) = self.recorder.end_by(&record) {
             self.recorder.end_loop_event(end_ns);
-            self.finish_sunk(finished);
+            self.finish_gone(finished);
         }
         self.recorder.record(record);
         if !self.recorder.is_open() {
-            self.finish_sunk(finished);
+            self.finish_gone(finished);
         }
     }
 
@@ -97,7 +97,9 @@ impl Graph {
     {
         let now = self.recorder.history.now;
         self.recorder.end_loop_event(now);
-        self.finish_sunk(finished);
+        self.finish_gone(finished);
+        self.recorder.cut_off_all();
+        self.finish_gone(finished);
     }
 
     /// Requests of which no sink was seen, so far.
@@ -111,15 +113,16 @@ impl Graph {
         self.recorder.history.capacities()
     }
 
-    fn finish_sunk<F>(&mut self, finished: &mut F)
+    fn finish_gone<F>(&mut self, finished: &mut F)
     where
         F: FnMut(&RequestPath, Window<'_>),
     {
-        if self.recorder.sunk.is_empty() {
+        self.recorder.settle_departures();
+        if self.recorder.gone.is_empty() {
             return;
         }
-        for index in 0..self.recorder.sunk.len() {
-            let id = self.recorder.sunk[index];
+        for index in 0..self.recorder.gone.len() {
+            let id = self.recorder.gone[index];
             let Some(&request) = self.recorder.history.requests.table.get(id) else {
                 continue;
             };
@@ -130,7 +133,7 @@ impl Graph {
                 Window::new(&self.recorder.history, request.last_own),
             );
         }
-        self.recorder.sunk.clear();
+        self.recorder.gone.clear();
         self.recorder.history.keep_for_oldest();
     }
 

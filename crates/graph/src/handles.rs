@@ -20,8 +20,15 @@ pub(crate) struct Handle {
     pub last_write: Option<Row>,
     /// The request last started on it.
     pub request: RequestId,
-    /// Requests on it that have no sink yet.
+    /// The oldest request on it whose response is not out.
+    pub first: RequestId,
+    /// Requests on it whose response has not ended, and those whose response is not out since.
     pub open_requests: u32,
+    pub leaving: u32,
+    /// The last write left bytes in the process.
+    pub is_unsent: bool,
+    /// TLS or HTTP/2 lies between responses and writes.
+    pub is_layered: bool,
     pub closed: bool,
 }
 

@@ -33,6 +33,12 @@ impl<T: Copy + Default + Alive> IdTable<T> {
         self.young.len() + self.old.len()
     }
 
+    /// All entries, in no order.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &T> {
+        let young = self.young.iter().filter(|(id, _)| *id != 0);
+        young.map(|(_, value)| value).chain(self.old.values())
+    }
+
     fn slot(&self, id: u32) -> usize {
         id as usize & (self.young.len() - 1)
     }

@@ -1,8 +1,8 @@
 //! The event dependency graph: from the records of one event loop to the critical path of each
 //! request.
 //!
-//! Records are pushed one by one; a request comes out as a [`RequestPath`] when the loop event with
-//! its sink has ended. There is no whole graph in memory: what no open request needs is forgotten.
+//! Records are pushed one by one; a request comes out as a [`RequestPath`] when the loop event has
+//! ended in which its response was handed over. There is no whole graph in memory: what no open request needs is forgotten.
 //!
 //! | file | concept |
 //! |---|---|
@@ -13,6 +13,7 @@
 //! | `stretches`, `stretch`, `collections` | where its time was not native |
 //! | `interruptions`, `work` | what tells so; the sums of an interval |
 //! | `handles`, `operations`, `requests` | what outlives events: connections, jobs, requests |
+//! | `departures` | when the last byte of a response was taken |
 //! | `ownership` | which request an event works for |
 //! | `walk`, `writers` | from the sink back to the source; who asked on a socket |
 //! | `tiling`, `queue`, `resource` | from ready to sink in segments, with causes |
@@ -22,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod collections;
+mod departures;
 mod events;
 mod graph;
 mod handles;

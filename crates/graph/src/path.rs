@@ -209,9 +209,8 @@ pub struct RequestPath {
     pub source_event: EventId,
     pub sink_ns: Ns,
     pub sink_event: EventId,
-    /// A write to its connection followed in the loop event of the sink: `sink_ns` is that write.
-    /// Otherwise it is the call that ended the response, whose end waited behind something (an
-    /// earlier response, a client that reads slowly) and went out later than `sink_ns`.
+    /// At `sink_ns` the kernel had taken the whole response. Otherwise the connection was closed or
+    /// the trace ended before, and `sink_ns` is the call that ended the response.
     pub handed_over: bool,
     pub latency_ns: u64,
     /// False when the graph was told not to walk this request; what follows is empty then.

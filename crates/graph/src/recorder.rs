@@ -18,8 +18,12 @@ use crate::runs::{Run, RunKind};
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub history: History,
-    /// Requests whose sink was seen in the loop event that is open.
-    pub sunk: Vec<RequestId>,
+    /// Requests whose response ended or was written in the loop event that is open.
+    pub touched: Vec<RequestId>,
+    /// Those whose response ended without a write, and polls since then.
+    pub put_off: Vec<(RequestId, u8)>,
+    /// Those whose sink is decided.
+    pub gone: Vec<RequestId>,
     /// Nobody will walk: gaps between event numbers mean nothing.
     latencies_only: bool,
     /// The event that executes; 0 outside events.
@@ -33,7 +37,9 @@ impl Recorder {
     pub(crate) fn new(history: History, latencies_only: bool) -> Self {
         Self {
             history,
-            sunk: Vec::new(),
+            touched: Vec::new(),
+            put_off: Vec::new(),
+            gone: Vec::new(),
             latencies_only,
             current: 0,
             open_event: 0,
@@ -98,6 +104,7 @@ impl Recorder {
             Record::Poll {
                 enter_ns, leave_ns, ..
             } => {
+                self.settle_put_off();
                 self.start_run(enter_ns, RunKind::Poll);
                 self.start_run(leave_ns, RunKind::Between);
             }
@@ -120,7 +127,12 @@ impl Recorder {
             } => {
                 self.register(op, kind, at_ns, resource, due_ns);
             }
-            Record::Write { handle, at_ns, .. } => self.write(handle, at_ns),
+            Record::Write {
+                handle,
+                at_ns,
+                unsent,
+                ..
+            } => self.write(handle, at_ns, unsent),
             Record::HandleOpen {
                 handle,
                 kind,

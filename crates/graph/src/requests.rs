@@ -15,8 +15,10 @@ use crate::id_table::{Alive, IdTable};
 pub(crate) enum Phase {
     #[default]
     Open,
-    /// Its sink was seen; its loop event goes on.
+    /// Its response ended; the kernel may not have taken all of it.
     Sunk,
+    /// Its sink is decided; its loop event goes on.
+    Handed,
     /// Handed on, or given up.
     Done,
 }
@@ -34,15 +36,40 @@ pub(crate) struct Request {
     /// The loop event that received it.
     pub source_loop: EventId,
     pub ready_ns: Ns,
+    /// Where and when the response ended.
     pub sink_event: EventId,
+    pub sink_loop: EventId,
     pub sink_ns: Ns,
-    /// The sink was followed by a write to its connection.
-    pub written: bool,
+    /// Writes after that up to the one with its last byte, each counted when nothing was left
+    /// unsent; and those seen.
+    pub writes_due: u8,
+    pub writes: u8,
+    /// The last of those.
+    pub handover: Option<Handover>,
+    /// The kernel had taken the whole response at the handover, or when it ended.
+    pub handed_over: bool,
+    /// The request after it on its connection; 0 none yet.
+    pub next_on_handle: RequestId,
     /// Its latest event.
     pub last_own: EventId,
     /// How often history had been lost when it began.
     pub losses: u32,
     pub needs: Needs,
+}
+
+/// A write that left nothing unsent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Handover {
+    pub event: EventId,
+    pub loop_event: EventId,
+    pub at_ns: Ns,
+}
+
+impl Request {
+    /// The write that made its sink, where that was in a later loop event than its end.
+    pub(crate) fn late_handover(&self) -> Option<Handover> {
+        self.handover.filter(|h| h.loop_event != self.sink_loop)
+    }
 }
 
 /// The oldest rows a request will ask for.
@@ -141,6 +168,48 @@ impl Requests {
             {
                 self.close(id, false);
             }
+        }
+    }
+
+    /// This request if it has no sink yet, else the next one after it on its connection; 0 none.
+    pub(crate) fn waiting_from(&self, mut id: RequestId) -> RequestId {
+        while let Some(request) = self.table.get(id) {
+            if matches!(request.phase, Phase::Open | Phase::Sunk) {
+                return id;
+            }
+            id = request.next_on_handle;
+        }
+        0
+    }
+
+    /// The next one after it that has no sink yet; those between are taken out of the line.
+    pub(crate) fn next_waiting(&mut self, id: RequestId) -> RequestId {
+        let after = self.table.get(id).map_or(0, |r| r.next_on_handle);
+        let next = self.waiting_from(after);
+        // The last one stays in line, or the one that comes next would not be found.
+        if next != 0
+            && let Some(request) = self.table.get_mut(id)
+        {
+            request.next_on_handle = next;
+        }
+        next
+    }
+
+    /// Puts a request in line on its connection; gives the first one of the line.
+    pub(crate) fn line_up(
+        &mut self,
+        id: RequestId,
+        last: RequestId,
+        first: RequestId,
+    ) -> RequestId {
+        match self.table.get_mut(last) {
+            // Only a damaged trace has numbers that do not rise.
+            Some(before) if last < id => before.next_on_handle = id,
+            _ => return id,
+        }
+        match self.waiting_from(first) {
+            0 => id,
+            waiting => waiting,
         }
     }
 

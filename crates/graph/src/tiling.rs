@@ -33,9 +33,11 @@ pub(crate) fn start(path: &mut RequestPath, history: &History, request: &Request
     path.source_quality = history
         .loop_event(request.source_loop)
         .and_then(source_quality);
-    path.sink_ns = request.sink_ns.max(request.ready_ns);
-    path.sink_event = request.sink_event;
-    path.handed_over = request.written;
+    let sink_ns = request.handover.map_or(request.sink_ns, |h| h.at_ns);
+    let late = request.late_handover();
+    path.sink_ns = sink_ns.max(request.ready_ns);
+    path.sink_event = late.map_or(request.sink_event, |h| h.event);
+    path.handed_over = request.handed_over;
     path.latency_ns = path.sink_ns - path.source_ready_ns;
     path.truncated = request.losses != history.losses;
     path.inferred_hops = 0;

@@ -28,13 +28,18 @@ impl Recorder {
             return;
         };
         handle.closed = true;
-        if std::mem::take(&mut handle.open_requests) > 0 {
+        let (open_requests, leaving) = (handle.open_requests, handle.leaving);
+        handle.open_requests = 0;
+        if leaving > 0 {
+            self.cut_off(id);
+        }
+        if open_requests > 0 {
             self.history.requests.close_on(id);
             self.history.keep_for_oldest();
         }
     }
 
-    pub(crate) fn write(&mut self, handle: HandleId, at_ns: Ns) {
+    pub(crate) fn write(&mut self, handle: HandleId, at_ns: Ns, unsent: u64) {
         let at_ns = self.tick(at_ns);
         if handle == 0 {
             return;
@@ -43,14 +48,7 @@ impl Recorder {
         self.history
             .handles
             .write(handle, self.current, request, at_ns);
-        for &id in &self.sunk {
-            if let Some(sunk) = self.history.requests.table.get_mut(id)
-                && sunk.handle == handle
-                && !sunk.written
-            {
-                (sunk.written, sunk.sink_ns) = (true, at_ns);
-            }
-        }
+        self.depart(handle, at_ns, unsent);
     }
 
     pub(crate) fn source(&mut self, id: RequestId, at_ns: Ns, name: StringId) {
@@ -77,11 +75,13 @@ impl Recorder {
             needs: self.history.needs(received.event, self.open_row, ready_ns),
             ..Request::default()
         };
+        self.settle_before_next(received.handle);
+        self.history.requests.open(request);
         if let Some(handle) = self.history.handles.table.get_mut(received.handle) {
-            handle.request = id;
+            let last = std::mem::replace(&mut handle.request, id);
+            handle.first = self.history.requests.line_up(id, last, handle.first);
             handle.open_requests += 1;
         }
-        self.history.requests.open(request);
         self.history.keep_for_oldest();
         self.take_over(event, id, at_ns);
     }
@@ -118,10 +118,8 @@ impl Recorder {
         request.route = if route == 0 { request.name } else { route };
         request.status = status;
         (request.sink_event, request.sink_ns) = (event, at_ns);
-        let handle = request.handle;
-        if let Some(handle) = self.history.handles.table.get_mut(handle) {
-            handle.open_requests = handle.open_requests.saturating_sub(1);
-        }
-        self.sunk.push(id);
+        request.sink_loop = self.open_event;
+        let connection = request.handle;
+        self.await_departure(id, connection);
     }
 }

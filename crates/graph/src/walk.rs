@@ -21,6 +21,8 @@ struct Floor {
     inferred: bool,
     /// The micro event that waited, when it waited for a socket of an agent.
     agent: EventId,
+    /// When the response ended that waited to be handed over.
+    ended_ns: Option<Ns>,
 }
 
 /// Working memory of walks.
@@ -46,7 +48,15 @@ impl Walk {
     pub(crate) fn run(&mut self, history: &History, request: &Request, path: &mut RequestPath) {
         self.floors.clear();
         self.last_own = request.last_own;
-        let mut at = request.sink_event;
+        let mut at = path.sink_event;
+        if request.late_handover().is_some() {
+            self.floors.push(Floor {
+                event: request.sink_event,
+                inferred: false,
+                agent: 0,
+                ended_ns: Some(request.sink_ns),
+            });
+        }
         loop {
             let Some(event) = history.event(at).filter(|_| at >= request.source_loop) else {
                 path.truncated = true;
@@ -152,6 +162,7 @@ impl Walk {
                     event: registrar,
                     inferred,
                     agent,
+                    ended_ns: None,
                 });
             }
         }
@@ -194,8 +205,33 @@ impl Walk {
         wait(event, register_ns, shared, false, floor)
     }
 
+    /// The connection takes bytes again: what waited are those that the last write left.
+    fn before_drain(&mut self, history: &History, request: &Request, within: &LoopEvent) -> Back {
+        let left = history.handles.back_from(within.last_write).next();
+        let Some(&left) = left.filter(|w| w.event >= request.source_loop) else {
+            return self.since_floor_or_latest(history, request, within);
+        };
+        let shared = left.request != 0 && left.request != request.id;
+        let (event, floor) = self.settle(left.event);
+        let since_ns = match floor {
+            Some(Floor { ended_ns: None, .. }) if event != left.event => {
+                register_ns(history, event, within)
+            }
+            _ => left.at_ns,
+        };
+        let ended_ns = floor.and_then(|f| f.ended_ns).unwrap_or(0);
+        let floor = floor.map(|f| Floor {
+            ended_ns: None,
+            ..f
+        });
+        wait(event, since_ns.max(ended_ns), shared, false, floor)
+    }
+
     /// R3: reads. Nobody registers them; who wrote says who waits.
     fn before_read(&mut self, history: &History, request: &Request, within: &LoopEvent) -> Back {
+        if within.handle == request.handle && within.kind == LoopKind::Poll {
+            return self.before_drain(history, request, within);
+        }
         if within.handle == request.handle {
             let candidate = within.previous_on_handle;
             if candidate < request.source_loop {
@@ -260,7 +296,9 @@ impl Walk {
     ) -> Back {
         if let Some(floor) = self.floors.pop() {
             let register_ns = register_ns(history, floor.event, within);
-            return wait(floor.event, register_ns, false, false, Some(floor));
+            let by = history.request_of(within.event);
+            let shared = floor.ended_ns.is_some() && by != 0 && by != request.id;
+            return wait(floor.event, register_ns, shared, false, Some(floor));
         }
         let event = self.latest_own(history, request, within.event);
         let register_ns = register_ns(history, event, within);
@@ -284,6 +322,7 @@ fn wait(
 ) -> Back {
     let inferred = inferred || floor.is_some_and(|f| f.inferred);
     let agent = floor.map_or(0, |f| f.agent);
+    let register_ns = floor.and_then(|f| f.ended_ns).unwrap_or(register_ns);
     Back {
         event,
         hop: Hop::Wait { register_ns },

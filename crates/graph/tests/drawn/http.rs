@@ -3,7 +3,7 @@
 use bobtail_graph::{Graph, Options, RequestPath, Window};
 use bobtail_testkit::draw;
 
-use super::support::{check, paths};
+use super::support::check;
 
 #[test]
 fn a_body_in_pieces_is_waiting_for_the_client() {
@@ -72,17 +72,6 @@ const PIPELINED: &str = r#"
 "#;
 
 #[test]
-fn the_second_of_two_pipelined_requests_queues_behind_the_first() {
-    check(
-        PIPELINED,
-        2,
-        "GET /second 3ms
-         queue 2ms read#1 < read#1 GET /first 2ms
-         exec 1ms read#1",
-    );
-}
-
-#[test]
 fn the_first_of_two_pipelined_requests() {
     check(
         PIPELINED,
@@ -92,14 +81,6 @@ fn the_first_of_two_pipelined_requests() {
          queue 1ms pool#2 < other 1ms
          exec 1ms pool#2",
     );
-}
-
-#[test]
-fn a_response_behind_an_earlier_one_is_not_handed_over_when_it_ends() {
-    let paths = paths(&draw(PIPELINED), Options::default());
-    let mut handed_over: Vec<_> = paths.iter().map(|p| (p.id, p.handed_over)).collect();
-    handed_over.sort_unstable();
-    assert_eq!(handed_over, [(1, true), (2, false)]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Drawn traces and the critical path that must come out, as text.
 
+mod departures;
 mod http;
 mod joins;
 mod losses;

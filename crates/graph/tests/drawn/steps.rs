@@ -29,9 +29,6 @@ fn without_a_write_the_sink_is_the_end() {
              source 1 "GET /x"
         2ms  sink 1 200 "GET /:id"
         4ms  end
-        5ms  begin other
-        6ms  write 1
-        7ms  end
         "#,
         1,
         "GET /:id 2ms
