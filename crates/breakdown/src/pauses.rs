@@ -28,7 +28,7 @@ impl Pauses {
     pub(crate) fn add(&mut self, kind: u32, duration_ns: u64) {
         let row = self.rows.entry(CulpritKind::Gc(kind).word()).or_default();
         row.pauses += 1;
-        row.total_ns += duration_ns;
+        row.total_ns = row.total_ns.saturating_add(duration_ns);
         row.longest_ns = row.longest_ns.max(duration_ns);
     }
 

@@ -8,13 +8,22 @@ export {
   type RequestSelection,
 } from './cli/analysis';
 export { Failure } from './cli/failure';
-export type { ExplainedEvent, Explanation, Segment, SegmentCulprit } from './cli/json/explanation';
+export type {
+  ExplainedEvent,
+  Explanation,
+  Pause,
+  Segment,
+  SegmentCulprit,
+} from './cli/json/explanation';
 export type {
   Breakdown,
+  Collections,
   Culprit,
   Finding,
   IoShare,
+  ProcessBreakdown,
   Report,
+  TimeSpent,
   Unavailable,
   Work,
 } from './cli/json/report';
