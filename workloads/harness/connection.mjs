@@ -47,13 +47,20 @@ export class Connection {
   }
 
   /** Sends one request and resolves to its marks when the whole response is there. */
-  async send({ path, method = 'GET', id, chunks = [] }) {
+  async send({ path, method = 'GET', id, chunks = [], stallMs }) {
+    if (stallMs) this.#socket.pause();
     const length = chunks.reduce((sum, { bytes }) => sum + bytes, 0);
     const body = chunks.length ? `Content-Length: ${length}\r\n` : '';
     const marks = this.#write(
       `${method} ${path} HTTP/1.1\r\nHost: planted\r\n${body}X-Planted: ${id}\r\n\r\n`,
     );
     const answered = this.#answer();
+    if (stallMs) {
+      await sleep(stallMs);
+      // No earlier than this can the last byte of a response be taken that is too large.
+      marks.end = nowNs();
+      this.#socket.resume();
+    }
     for (const [index, { afterMs, bytes }] of chunks.entries()) {
       await sleep(afterMs);
       const { sent, handed } = this.#write('x'.repeat(bytes));

@@ -4,20 +4,40 @@
 const http = require('node:http');
 const truth = require('../plant/truth.cjs');
 
-function after(ms, planted, response) {
+let first;
+
+/** The first response holds this one back: it is handed over after the end of that one. */
+function answerBehind(planted, response) {
+  response.once('finish', () => {
+    planted.set('end', first.marks.end);
+    planted.note('ended');
+    planted.report();
+  });
+  planted.note('answer');
+  response.end('ok\n');
+  planted.note('answered');
+}
+
+function after(ms, planted, answer) {
   planted.note('wait');
   planted.set('due', planted.marks.wait + ms * 1e6);
   setTimeout(() => {
     planted.note('woke');
-    planted.answer(response);
+    answer();
   }, ms);
   planted.note('waitEnd');
 }
 
 const server = http.createServer((request, response) => {
   const planted = truth.begin(request);
-  if (request.url === '/slow') after(50, planted, response);
-  else if (request.url === '/quick') after(25, planted, response);
-  else planted.answer(response);
+  const answer = () => planted.answer(response);
+  if (request.url === '/slow') {
+    first = planted;
+    after(50, planted, answer);
+  } else if (request.url === '/quick') {
+    after(25, planted, () => answerBehind(planted, response));
+  } else {
+    answer();
+  }
 });
 truth.listen(server);
