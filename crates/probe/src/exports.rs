@@ -15,6 +15,7 @@ use crate::napi::{Callback, CallbackInfo, Env, Scope, Value};
 use crate::start::{self, Started};
 use crate::strings::{BYTES_MAX, Origin};
 use crate::trace_file::Description;
+use crate::v8;
 
 const STRINGS_BYTES: u32 = 1 << 20;
 const CHUNK_BYTES: u32 = 1 << 20;
@@ -225,5 +226,33 @@ fn inspect_with(scope: Scope) -> Value {
         }
     }
     scope.set(result, c"losses", losses);
+    scope.set(result, c"work", inspect_work(scope));
+    result
+}
+
+/// What V8 did on this thread: nanoseconds by class, and calls of each function that is watched.
+fn inspect_work(scope: Scope) -> Value {
+    let result = scope.object();
+    let Some(state) = state() else {
+        return result;
+    };
+    let sums_ns = state.work.sums_ns();
+    let unbalanced = state.work.accounting.unbalanced;
+    let called: Vec<(&str, u32)> = v8::calls(&state.work).collect();
+    let set = |name: &CStr, value: u64| scope.set(result, name, scope.number(value as f64));
+    for (name, sum_ns) in [c"nativeNs", c"gcNs", c"jitNs", c"icNs"]
+        .into_iter()
+        .zip(sums_ns)
+    {
+        set(name, sum_ns);
+    }
+    set(c"unbalanced", unbalanced);
+    let calls = scope.object();
+    for (name, count) in called {
+        if let Ok(name) = std::ffi::CString::new(name) {
+            scope.set(calls, &name, scope.number(f64::from(count)));
+        }
+    }
+    scope.set(result, c"calls", calls);
     result
 }

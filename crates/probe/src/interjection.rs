@@ -1,4 +1,4 @@
-//! What V8 makes the probe say in the middle of JavaScript: collections and locations.
+//! What V8 makes the probe say in the middle of JavaScript: collections, its work, and locations.
 //!
 //! V8 collects garbage or serves an interrupt wherever JavaScript allocates or loops, also inside
 //! the agent's own encoder. A record written then would share bytes with the one that JavaScript
@@ -9,6 +9,7 @@ use bobtail_trace::layout::live;
 use bobtail_trace::record::LossKind;
 
 use crate::loop_state::LoopState;
+use crate::v8::WorkSpan;
 use crate::writer::Writer;
 
 /// Interjections kept during one record of JavaScript's; a record takes less than a microsecond.
@@ -26,6 +27,7 @@ pub enum Interjection {
         at_ns: u64,
         name: u32,
     },
+    Work(WorkSpan),
 }
 
 /// Interjections that wait.
@@ -33,6 +35,20 @@ pub enum Interjection {
 pub struct Deferred {
     kept: [Option<Interjection>; KEPT_MAX],
     count: usize,
+}
+
+impl Deferred {
+    /// Adds work to that which was kept last, if that is possible.
+    fn join(&mut self, fact: Interjection) -> bool {
+        let last = self.count.checked_sub(1).map(|last| &mut self.kept[last]);
+        if let (Some(Some(Interjection::Work(last))), Interjection::Work(next)) = (last, fact)
+            && let Some(both) = last.joined(next)
+        {
+            *last = both;
+            return true;
+        }
+        false
+    }
 }
 
 impl Interjection {
@@ -46,6 +62,10 @@ impl Interjection {
             Self::Location { at_ns, name } => {
                 writer.put(|out, last_ns| encode::location(out, last_ns, at_ns, name))
             }
+            Self::Work(span) => {
+                span.write(writer);
+                true
+            }
         };
     }
 }
@@ -56,6 +76,9 @@ impl LoopState {
         let live = self.writer.live;
         if live.get(live::BUSY) == 0 {
             fact.write(&mut self.writer);
+            return;
+        }
+        if self.deferred.join(fact) {
             return;
         }
         match self.deferred.kept.get_mut(self.deferred.count) {

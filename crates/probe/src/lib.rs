@@ -4,9 +4,9 @@
 //! Raw Node-API instead of a binding library, because one `.node` file must run on every supported
 //! Node and the code around a wrapped system call must not allocate, lock or unwind.
 //!
-//! Flow: `hooks` (wrapped libc calls) and `trampoline` (swapped libuv callbacks) see what happens,
-//! `loop_state` turns it into records, `writer` puts them into the `ring`, `mapper` keeps chunks
-//! of the file mapped ahead. `exports` is the JavaScript face.
+//! Flow: `hooks` (wrapped libc calls), `trampoline` (swapped libuv callbacks) and `v8` see what
+//! happens, `loop_state` turns it into records, `writer` puts them into the `ring`, `mapper` keeps
+//! chunks of the file mapped ahead. `exports` is the JavaScript face.
 
 mod clock;
 mod completion;
@@ -14,7 +14,6 @@ mod exports;
 mod fd_table;
 mod fork;
 mod function_entry;
-mod gc;
 mod got;
 mod handles;
 mod hooks;
@@ -43,5 +42,6 @@ mod symbols;
 mod timers;
 mod trace_file;
 mod trampoline;
+mod v8;
 mod watchdog;
 mod writer;

@@ -17,6 +17,7 @@ use crate::loop_state::state;
 use crate::napi::{self, Value};
 use crate::own_files;
 use crate::stack_frames::{V8, v8};
+use crate::v8::{Class, Opener};
 
 /// Frames looked at for one of the application.
 const FRAMES_MAX: c_int = 24;
@@ -48,6 +49,8 @@ unsafe extern "C" fn interrupted(isolate: *mut c_void, _: *mut c_void) {
     if !state.location_is_wanted() {
         return;
     }
+    // V8 serves it as part of its own work, which this is not.
+    let depth = state.begin_work(Class::Native, Opener::Callback);
     let late_ns = monotonic_ns().saturating_sub(state.shared.asked_ns.load(Acquire));
     let mut stack = Stack {
         v8,
@@ -62,6 +65,9 @@ unsafe extern "C" fn interrupted(isolate: *mut c_void, _: *mut c_void) {
             let id = state.intern(&[name.bytes()]);
             state.locate(id);
         }
+    }
+    if let Some(state) = crate::loop_state::state() {
+        state.end_work(depth);
     }
 }
 

@@ -15,13 +15,13 @@ use bobtail_trace::record::{LoopKind, LossKind, MarkKind, ReadyQuality};
 
 use crate::clock::{RealtimeOffset, monotonic_ns};
 use crate::fd_table::Entry;
-use crate::gc::Collections;
 use crate::interjection::{Deferred, Interjection};
 use crate::messages::Wakeup;
 use crate::pool::Jobs;
 use crate::registry::Shared;
 use crate::strings::{OTHER, Origin, Strings};
 use crate::timers::NodeHandles;
+use crate::v8::{Hooks, Work};
 use crate::writer::Writer;
 
 /// A poll that took longer than this waited for the first of its events.
@@ -52,7 +52,8 @@ pub struct LoopState {
     pub realtime: RealtimeOffset,
     pub jobs: Jobs,
     pub node: NodeHandles,
-    pub collections: Collections,
+    pub work: Work,
+    pub hooks: Hooks,
     pub deferred: Deferred,
     pub context: *mut u32,
     pub env: usize,
@@ -199,6 +200,7 @@ impl LoopState {
         self.shared.event.store(0, Release);
         self.shared.head_begin_ns.store(0, Release);
         self.poll.enter_ns = now_ns;
+        self.settle_work();
     }
 
     /// The loop came back with `count` events.

@@ -71,6 +71,7 @@ functions! {
     napi_create_external_arraybuffer(
         Env, *mut c_void, usize, Finalize, *mut c_void, *mut Value
     );
+    napi_run_script(Env, Value, *mut Value);
     napi_throw_error(Env, *const c_char, *const c_char);
     napi_get_uv_event_loop(Env, *mut *mut c_void);
     napi_add_env_cleanup_hook(Env, CleanupHook, *mut c_void);
@@ -275,6 +276,15 @@ impl Scope {
                 )
             }
         })
+    }
+
+    /// Compiles and runs a script; false when it throws or may not run now.
+    pub fn run(self, source: &str) -> bool {
+        let source = self.string(source);
+        let mut result = null_mut();
+        // SAFETY: a live value of this scope and a valid out pointer.
+        let status = unsafe { (self.functions.napi_run_script)(self.env, source, &mut result) };
+        status == 0
     }
 
     /// Throws an Error with a `code`.

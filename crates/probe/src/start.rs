@@ -11,7 +11,6 @@ use bobtail_trace::layout::{HEADER_BYTES, live};
 
 use crate::clock::{RealtimeOffset, monotonic_ns, realtime_ns};
 use crate::fd_table::{self, Kind};
-use crate::gc::Collections;
 use crate::got::{self, Patched};
 use crate::interjection::Deferred;
 use crate::libuv::{self, uv_loop};
@@ -27,8 +26,9 @@ use crate::switches::Switches;
 use crate::symbols::symbols;
 use crate::timers::NodeHandles;
 use crate::trace_file::{Description, TraceFile};
+use crate::v8::Work;
 use crate::writer::{Live, Writer};
-use crate::{fork, gc, hooks, location, mapper, platform, ready_helper, watchdog};
+use crate::{fork, hooks, location, mapper, napi, platform, ready_helper, v8, watchdog};
 
 /// Why a loop cannot be recorded.
 #[derive(Debug)]
@@ -108,6 +108,10 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
     } = memory;
     fork::watch();
     let (mut mechanisms, node, isolate) = mechanisms(uv_loop, patched);
+    // SAFETY: `env` is the environment that calls `start`.
+    let scope = unsafe { napi::Scope::new(env as napi::Env) };
+    let (hooks_of_v8, of_v8) = v8::hook(scope);
+    mechanisms.extend(of_v8);
     let switches = Switches::follow();
     mechanisms.push(Mechanism {
         name: "not-running",
@@ -148,7 +152,8 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
         realtime: RealtimeOffset::new(),
         jobs: Jobs::new(),
         node,
-        collections: Collections::default(),
+        work: Work::new(),
+        hooks: hooks_of_v8,
         deferred: Deferred::default(),
         context,
         env,
@@ -238,15 +243,7 @@ fn mechanisms(uv_loop: usize, patched: Patched) -> (Vec<Mechanism>, NodeHandles,
         name: "timers",
         refused: node.as_ref().err().cloned(),
     });
-    let isolate = gc::isolate();
-    let collections = isolate
-        .ok_or_else(|| "v8::Isolate::GetCurrent is not exported".to_owned())
-        .and_then(gc::watch);
-    list.push(Mechanism {
-        name: "gc",
-        refused: collections.err(),
-    });
-    let located = isolate.filter(|_| location::is_available());
+    let located = v8::isolate().filter(|_| location::is_available());
     list.push(Mechanism {
         name: "locations",
         refused: located
@@ -317,9 +314,8 @@ pub fn stop() -> bool {
     if let Some(entry) = fd_table::entry(libuv::async_fd(state.uv_loop)) {
         entry.clear();
     }
-    if let Some(isolate) = gc::isolate() {
-        gc::unwatch(isolate);
-    }
+    // SAFETY: this is the isolate's thread, and environments end before their isolates.
+    unsafe { std::mem::take(&mut state.hooks).unhook() };
     let index = state.shared.index;
     let context = state.context;
     drop(state);

@@ -31,6 +31,10 @@ pub struct Symbols {
     pub node_work: usize,
     /// Virtual tables of node::ThreadPoolWork's descendants: from, to, class.
     pub job_tables: Vec<(usize, usize, JobClass)>,
+    /// V8's runtime functions that are watched, by name.
+    pub runtime_functions: Vec<(String, usize)>,
+    /// V8's flags: where, and how many bytes.
+    pub v8_flags: (usize, usize),
 }
 
 static SYMBOLS: OnceLock<Result<Symbols, String>> = OnceLock::new();
@@ -143,6 +147,12 @@ impl Symbols {
             b"uv__queue_done" => self.queue_done = at,
             b"_ZN4node11Environment9RunTimersEP10uv_timer_s" => self.run_timers = at,
             b"_ZN4node11Environment14CheckImmediateEP10uv_check_s" => self.check_immediate = at,
+            b"_ZN2v88internal8v8_flagsE" => self.v8_flags = (at, size),
+            _ if name.starts_with(b"_ZN2v88internal") => {
+                if let Some(function) = crate::v8::watched_symbol(name) {
+                    self.runtime_functions.push((function.to_owned(), at));
+                }
+            }
             _ if name.starts_with(b"_ZTV") => self.take_job_table(name, at, size),
             _ => {
                 let lambda = b"_ZZN4node14ThreadPoolWork12ScheduleWorkEvENUlP9uv_work_sE";
@@ -176,10 +186,14 @@ impl Symbols {
             &mut self.run_timers,
             &mut self.check_immediate,
             &mut self.node_work,
+            &mut self.v8_flags.0,
         ] {
             if *at != 0 {
                 *at = at.wrapping_add(bias);
             }
+        }
+        for (_, at) in &mut self.runtime_functions {
+            *at = at.wrapping_add(bias);
         }
         for (from, to, _) in &mut self.job_tables {
             *from = from.wrapping_add(bias);

@@ -15,6 +15,7 @@ use bobtail_trace::record::{LossKind, NotRunningCause};
 
 use crate::not_running::NotRunning;
 use crate::ring::Ring;
+use crate::v8::LastWork;
 
 /// No event gets a higher number; the trace pauses for good.
 const LAST_EVENT: u32 = u32::MAX - 2;
@@ -94,12 +95,23 @@ impl Live {
     }
 }
 
+/// An end of the stream: as long as it is the same, nothing was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    chunk: u64,
+    position: u32,
+    event: u32,
+    last_ns: u64,
+}
+
 /// Writes records of one trace; on the loop thread only.
 pub struct Writer {
     pub live: Live,
     ring: Arc<Ring>,
     start_ns: u64,
     pub not_running: NotRunning,
+    /// The WORK record that may still be the last.
+    pub last_work: Option<LastWork>,
     chunk: u64,
     /// Records dropped since the last chunk.
     dropped: u64,
@@ -114,6 +126,7 @@ impl Writer {
             ring,
             start_ns,
             not_running,
+            last_work: None,
             chunk: 0,
             dropped: 0,
         }
@@ -174,6 +187,56 @@ impl Writer {
         self.live.set_last_ns(encoded.last_ns);
         self.live
             .set(live::POSITION, position + encoded.bytes as u32);
+        true
+    }
+
+    /// As `put`; gives where the record begins.
+    pub fn put_placed(&mut self, encode: impl Fn(&mut Window, u64) -> Encoded) -> Option<Place> {
+        if self.live.is_silent() {
+            return None;
+        }
+        if self.not_running.has_news() {
+            let trial = encode(&mut [0; MAX_RECORD_BYTES], self.live.last_ns());
+            self.put_not_running(trial.last_ns);
+        }
+        if self.live.get(live::POSITION) > self.live.get(live::LIMIT) && !self.roll() {
+            self.lose_record();
+            return None;
+        }
+        let from = self.place();
+        self.append(encode).then_some(from)
+    }
+
+    /// Where the stream ends now.
+    #[inline]
+    pub fn place(&self) -> Place {
+        Place {
+            chunk: self.chunk,
+            position: self.live.get(live::POSITION),
+            event: self.live.get(live::EVENT),
+            last_ns: self.live.last_ns(),
+        }
+    }
+
+    /// Writes the last record anew; it began at `from` in the current chunk. The position goes
+    /// back first and forward last, so that a killed process leaves no half of it.
+    #[inline]
+    pub fn rewrite(&mut self, from: Place, encode: impl Fn(&mut Window, u64) -> Encoded) -> bool {
+        if self.live.is_silent() || from.chunk != self.chunk {
+            return false;
+        }
+        self.live.set(live::POSITION, from.position);
+        compiler_fence(Ordering::SeqCst);
+        // SAFETY: a record began there, so a whole window of the current chunk is left.
+        let window = unsafe {
+            let at = self.ring.base().add(from.position as usize);
+            &mut *at.cast::<Window>()
+        };
+        let encoded = encode(window, from.last_ns);
+        compiler_fence(Ordering::Release);
+        self.live.set_last_ns(encoded.last_ns);
+        let position = from.position + encoded.bytes as u32;
+        self.live.set(live::POSITION, position);
         true
     }
 

@@ -3,7 +3,7 @@
 
 const crypto = require('node:crypto');
 const fs = require('node:fs');
-const { performance, PerformanceObserver } = require('node:perf_hooks');
+const { constants, performance, PerformanceObserver } = require('node:perf_hooks');
 const { promisify } = require('node:util');
 const { out, probe, sleep, spin, start } = require('./observed-process.cjs');
 
@@ -36,7 +36,8 @@ module.exports = {
     start();
     let seen = 0;
     const observer = new PerformanceObserver((list) => {
-      seen += list.getEntries().length;
+      const step = constants.NODE_PERFORMANCE_GC_INCREMENTAL;
+      seen += list.getEntries().filter(({ detail }) => detail.kind !== step).length;
     });
     observer.observe({ entryTypes: ['gc'] });
     let kept = [];

@@ -1,0 +1,187 @@
+// Compares what the probe tells of V8's own work with what V8 itself logs in the same run.
+//
+// The variables are those of `observed.mjs`.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { describe, it } from 'node:test';
+import { launch, nodes, only, run, temporary } from './observed.mjs';
+
+const script = 'v8.cjs';
+const SCAVENGE = '1';
+const MARKING_STEP = '8';
+
+const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+
+/** Runs a scenario; gives all it printed, V8's own lines too. */
+function printed(node, out, name, flags) {
+  const child = launch(node, out, name, { script, flags });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (data) => (stdout += data));
+  child.stderr.on('data', (data) => (stderr += data));
+  return new Promise((resolve, reject) => {
+    child.on('close', (code) => (code === 0 ? resolve(stdout) : reject(new Error(stderr))));
+  });
+}
+
+/** Collections and steps of marking as V8 prints them. */
+function traced(text) {
+  const pauses = [];
+  let stepsNs = 0;
+  let cycles = 0;
+  for (const line of text.split('\n')) {
+    const [, kind, rest] = line.match(/ ms: (?:Incremental )?(Scavenge|Mark-Compact)\b(.*)$/) ?? [];
+    if (!kind) continue;
+    const [, ms] = rest.match(/ MB, (?:pooled: [\d.]+ MB, )?([\d.]+) \/ [\d.]+ ms/);
+    const marking = rest.match(/\+ ([\d.]+) ms in \d+ steps/);
+    pauses.push({ kind, durationNs: ms * 1e6 });
+    stepsNs += Number(marking?.[1] ?? 0) * 1e6;
+    cycles += marking ? 1 : 0;
+  }
+  return { pauses, stepsNs, cycles };
+}
+
+/**
+ * At most 2 % apart in the quarter of pauses that is closest. In others something else ran between
+ * the probe's look at the clock and V8's, or V8 waited until an earlier collection was swept, which
+ * it leaves out of what it prints.
+ */
+function assertClose(pairs, what) {
+  const apart = pairs.map(({ ownNs, theirsNs }) => ownNs - theirsNs).sort((a, b) => a - b);
+  const kept = apart.slice(0, Math.ceil(apart.length / 4));
+  const theirsNs = sum(pairs.map((pair) => pair.theirsNs)) / pairs.length;
+  const text = `${what}: of ${theirsNs / 1e6} ms ${apart.map((ns) => ns / 1e6).join()} apart`;
+  assert.ok(pairs.length > 0, `no ${what}`);
+  // V8 prints a hundredth of a millisecond.
+  assert.ok(apart[0] >= -10_000, text);
+  assert.ok(sum(kept) / kept.length <= 0.02 * theirsNs + 50_000, text);
+}
+
+for (const node of nodes) {
+  const version = execFileSync(node, ['-p', 'process.version'], { encoding: 'utf8' }).trim();
+  describe(`V8's work in ${version}`, () => {
+    it('tells collections and steps of marking as V8 does', async (t) => {
+      const out = temporary(t);
+      const flags = ['--trace-gc', '--expose-gc', '--max-semi-space-size=2'];
+      // Marks in steps alone.
+      flags.push('--no-concurrent-marking');
+      const theirs = traced(await printed(node, out, 'collections', flags));
+      const records = only(out).of('gc');
+      const pauses = records.filter((r) => r.kind === SCAVENGE || r.kind === '4');
+      // V8 printed earlier ones, too.
+      const last = theirs.pauses.slice(-pauses.length);
+      assert.deepEqual(
+        pauses.map((r) => (r.kind === SCAVENGE ? 'Scavenge' : 'Mark-Compact')),
+        last.map((pause) => pause.kind),
+      );
+      const pairs = last.map((pause, at) => ({
+        kind: pause.kind,
+        ownNs: pauses[at].at - Number(pauses[at].begin),
+        theirsNs: pause.durationNs,
+      }));
+      for (const kind of ['Scavenge', 'Mark-Compact']) {
+        const ofKind = pairs.filter((pair) => pair.kind === kind);
+        assertClose(ofKind, kind);
+      }
+      const steps = records.filter((r) => r.kind === MARKING_STEP);
+      assert.ok(theirs.stepsNs > 0 && steps.length > 0, 'V8 marked in steps');
+      const ownNs = sum(steps.map((r) => r.at - Number(r.begin)));
+      const text = `steps: ${ownNs / 1e6} ms, V8 says ${theirs.stepsNs / 1e6} ms`;
+      // V8 prints a tenth of a millisecond.
+      assert.ok(ownNs >= 0.98 * theirs.stepsNs - 100_000 * theirs.cycles, text);
+      assert.ok(ownNs <= 1.02 * theirs.stepsNs + 10_000 * steps.length + 5e6, text);
+      t.diagnostic(text);
+    });
+
+    it('counts the inline-cache misses that V8 logs', async (t) => {
+      const out = temporary(t);
+      const log = path.join(out, 'v8.log');
+      const flags = ['--log-ic', `--logfile=${log}`, '--no-logfile-per-isolate'];
+      flags.push('--no-lazy-feedback-allocation');
+      const { calls } = await run(node, out, 'misses', { script, flags });
+      const lines = fs.readFileSync(log, 'utf8').split('\n');
+      const place = (name) => lines.findIndex((line) => line.includes(`,${name},`));
+      const between = lines.slice(place('bobtailBegin'), place('bobtailEnd') + 1);
+      const logged = between.filter((line) => /^\w+IC,/.test(line)).length;
+      const counted = Object.entries(calls).filter(([name]) => /IC/.test(name));
+      // V8 does not log that one.
+      const own = counted.filter(([name]) => !/^CloneObject|^PatchLoad/.test(name));
+      assert.ok(logged > 100, `${logged} logged`);
+      assert.equal(sum(own.map(([, count]) => count)), logged, JSON.stringify(calls));
+    });
+
+    it('charges compilation to compilation', async (t) => {
+      const out = temporary(t);
+      const rounds = await run(node, out, 'compilation', { script });
+      for (const what of Object.keys(rounds[0])) {
+        const shares = rounds.map((round) => {
+          const { inner, outer, jit, gc } = round[what];
+          assert.ok(jit <= 1.001 * outer, `${what}: ${jit} of ${outer}`);
+          return jit / (inner - gc);
+        });
+        // Another process may have run between the two looks at the clock: not each time.
+        assert.ok(Math.max(...shares) > 0.8, `${what}: ${shares.join()}`);
+      }
+    });
+
+    it('leaves the code cache valid', async (t) => {
+      const out = temporary(t);
+      const { accepted, tags, files } = await run(node, out, 'cache', { script });
+      assert.deepEqual(accepted, [true, true, true]);
+      assert.equal(new Set(tags).size, 1, tags.join());
+      // The flag that makes V8 tell its timers does not make it write a log.
+      assert.deepEqual(
+        files.filter((file) => !file.endsWith('.trace')),
+        [],
+      );
+    });
+
+    it('has nothing to tell of a loop of its own', async (t) => {
+      const out = temporary(t);
+      const { mechanisms, rounds } = await run(node, out, 'native', { script });
+      const missing = mechanisms.filter(({ ok, name }) => !ok && /^(gc|v8\.)/.test(name));
+      assert.deepEqual(missing, []);
+      // Another process may have run while V8 held the thread for a moment: not each time.
+      const shares = rounds.map(({ inner, gc, jit, ic }) => (gc + jit + ic) / inner);
+      assert.ok(Math.min(...shares) < 0.01, shares.join());
+      for (const { native, gc, jit, ic, inner, outer } of rounds) {
+        const total = native + gc + jit + ic;
+        assert.ok(total >= 0.999 * inner && total <= 1.001 * outer, `${inner} ${total} ${outer}`);
+      }
+    });
+
+    it('does not charge the getter that a miss runs to the miss', async (t) => {
+      const out = temporary(t);
+      const { spent, thrown, unbalanced } = await run(node, out, 'getters', { script });
+      assert.equal(thrown, 50);
+      assert.equal(unbalanced, 0);
+      const share = spent.ic / spent.inner;
+      assert.ok(share < 0.1, `${spent.ic / 1e6} of ${spent.inner / 1e6} ms`);
+      t.diagnostic(`${spent.ic / 1e6} of ${spent.inner / 1e6} ms`);
+    });
+
+    it('writes all of it into the trace', async (t) => {
+      const out = temporary(t);
+      const { work } = await run(node, out, 'totals', { script });
+      const records = only(out).of('work');
+      assert.ok(records.length > 5, `${records.length} records`);
+      const total = (key) => sum(records.map((r) => Number(r[key])));
+      for (const [key, inspectedNs] of [
+        ['jit', work.jitNs],
+        ['ic', work.icNs],
+      ]) {
+        const apart = `${key}: ${total(key)} in the trace, ${inspectedNs} counted`;
+        assert.ok(Math.abs(total(key) - inspectedNs) <= 0.01 * inspectedNs + 1000, apart);
+      }
+      for (const record of records) {
+        const spanNs = Number(record.span);
+        assert.ok(Number(record.jit) + Number(record.ic) <= spanNs + 100, record.line);
+      }
+      const calls = sum(Object.values(work.calls));
+      assert.ok(records.length < calls, `${records.length} records of ${calls} calls`);
+    });
+  });
+}
