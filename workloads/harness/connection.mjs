@@ -22,6 +22,8 @@ export class Connection {
   #socket;
   #received = '';
   #waiting = [];
+  /** Characters without which it is not worth to look again. */
+  #needed = 0;
 
   /** Resolves once connected to `where` (a port or a socket path). */
   static open(where) {
@@ -96,14 +98,16 @@ export class Connection {
 
   #take(chunk) {
     this.#received += chunk.toString('latin1');
-    for (;;) {
+    while (this.#received.length >= this.#needed) {
       const headEnd = this.#received.indexOf('\r\n\r\n');
       if (headEnd < 0) return;
       const head = this.#received.slice(0, headEnd);
       const length = /^content-length: (\d+)/im.exec(head);
       if (!length) throw new Error(`a response without Content-Length: ${head}`);
       const end = headEnd + 4 + Number(length[1]);
+      this.#needed = end;
       if (this.#received.length < end) return;
+      this.#needed = 0;
       this.#received = this.#received.slice(end);
       this.#waiting.shift().resolve(Number(head.slice(9, 12)));
     }

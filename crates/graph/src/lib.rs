@@ -2,7 +2,8 @@
 //! request.
 //!
 //! Records are pushed one by one; a request comes out as a [`RequestPath`] when the loop event has
-//! ended in which its response was handed over. There is no whole graph in memory: what no open request needs is forgotten.
+//! ended in which its response was handed over. There is no whole graph in memory: what no open
+//! request needs is forgotten.
 //!
 //! | file | concept |
 //! |---|---|
