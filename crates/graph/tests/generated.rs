@@ -7,7 +7,7 @@
 )]
 mod support;
 
-use bobtail_graph::{Graph, Hop, Options, RequestPath, SegmentKind, Window};
+use bobtail_graph::{Graph, Hop, Options, RequestPath, SegmentKind, Walks, Window};
 use bobtail_testkit::{Drawn, Random, Shape, Simulation};
 use bobtail_trace::record::{
     HandleKind, LoopKind, LossKind, MicroKind, NotRunningCause, Ns, Ready, ReadyQuality, Record,
@@ -189,6 +189,26 @@ proptest! {
                 prop_assert_eq!((work.not_running_ns, work.gc_ns), expected, "{:?}", segment);
             }
         }
+    }
+
+    /// Responses that wait for their clients: the kernel takes only a part, and the rest goes out
+    /// with a later write, or never. The sinks do not depend on whether anybody walks.
+    #[test]
+    fn responses_that_leave_late_have_one_sink(seed: u64, shape in shapes()) {
+        let (mut drawn, _) = grown(seed, &shape, 3_000);
+        let mut random = Random::new(seed);
+        for record in &mut drawn.records {
+            if let Record::Write { bytes: 1000, unsent, .. } = record {
+                *unsent = random.below(2);
+            }
+        }
+        let sinks = |walks| -> Vec<_> {
+            let all = paths(&drawn, Options { walks, ..Options::default() });
+            all.iter().map(|p| (p.id, p.sink_ns, p.handed_over)).collect()
+        };
+        let walked = sinks(Walks::All);
+        prop_assert!(!walked.is_empty());
+        prop_assert_eq!(walked, sinks(Walks::None));
     }
 
     #[test]
