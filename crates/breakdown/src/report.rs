@@ -35,6 +35,8 @@ pub struct Run {
     pub command: Vec<String>,
     pub started_at: String,
     pub duration_ns: u64,
+    /// Of it, the time in which recording was not paused.
+    pub recorded_ns: u64,
     pub node: Vec<String>,
     pub processes: Vec<Process>,
     pub detail: String,
@@ -71,6 +73,8 @@ pub struct Requests {
     pub truncated: u64,
     pub warmup: u64,
     pub unfinished: u64,
+    /// Left out: under way when recording paused or went on.
+    pub straddling: u64,
     pub mean_ns: u64,
     pub percentiles_ns: BTreeMap<String, u64>,
     pub confidence_ns: BTreeMap<String, [u64; 2]>,

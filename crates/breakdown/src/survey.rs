@@ -26,6 +26,10 @@ pub struct Survey {
     pub warmup: u64,
     /// Requests of which no sink was seen.
     pub unfinished: u64,
+    /// Requests that were under way when recording paused or went on.
+    pub straddling: u64,
+    /// Time in which recording was paused.
+    pub paused_ns: u64,
     /// Records lost, by word.
     pub losses: BTreeMap<String, u64>,
     /// Where the loop listens: a port or a path.
@@ -57,13 +61,17 @@ pub fn survey<E>(
         });
     }
     graph.finish(&mut |path: &RequestPath, _: Window<'_>| counting.count(path));
-    Ok(counting.into_survey(graph.unfinished()))
+    Ok(Survey {
+        straddling: graph.straddling(),
+        ..counting.into_survey(graph.unfinished())
+    })
 }
 
 struct Counting {
     survey: Survey,
     slowest: BinaryHeap<Reverse<(u64, Reverse<RequestId>)>>,
     slowest_count: usize,
+    paused_at_ns: Option<Ns>,
 }
 
 impl Counting {
@@ -73,6 +81,8 @@ impl Counting {
             latencies: Latencies::new(),
             warmup: 0,
             unfinished: 0,
+            straddling: 0,
+            paused_ns: 0,
             losses: BTreeMap::new(),
             listening: BTreeSet::new(),
             end_ns: trace.start_ns,
@@ -83,6 +93,7 @@ impl Counting {
             survey,
             slowest: BinaryHeap::new(),
             slowest_count,
+            paused_at_ns: None,
         }
     }
 
@@ -93,6 +104,20 @@ impl Counting {
                 at_ns,
                 ..
             } => self.end_warmup(at_ns),
+            Record::Mark {
+                kind: MarkKind::Paused,
+                at_ns,
+                ..
+            } => self.paused_at_ns = Some(at_ns),
+            Record::Mark {
+                kind: MarkKind::Resumed,
+                at_ns,
+                ..
+            } => {
+                if let Some(paused_ns) = self.paused_at_ns.take() {
+                    self.survey.paused_ns += at_ns.saturating_sub(paused_ns);
+                }
+            }
             Record::Mark {
                 kind: MarkKind::Listening,
                 text,

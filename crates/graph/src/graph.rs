@@ -107,6 +107,12 @@ impl Graph {
         self.recorder.history.requests.without_sink()
     }
 
+    /// Requests that were under way when recording paused or went on, so far: nothing is known of
+    /// a part of their time, so they are neither finished nor unfinished.
+    pub fn straddling(&self) -> u64 {
+        self.recorder.history.requests.straddling()
+    }
+
     /// Rows for which memory is held, by container: what [`Options::max_events`] bounds, and the
     /// tables of fixed bounds beside it.
     pub fn capacities(&self) -> [(&'static str, usize); 9] {

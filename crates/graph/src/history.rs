@@ -30,6 +30,8 @@ pub(crate) struct History {
     pub now: Ns,
     /// How often a part of the history was lost.
     pub losses: u32,
+    /// Recording went on then, after a pause.
+    pub resumed_ns: Ns,
 }
 
 impl History {
@@ -46,6 +48,7 @@ impl History {
             requests: Requests::new(),
             now: 0,
             losses: 0,
+            resumed_ns: 0,
         }
     }
 

@@ -4,7 +4,8 @@
 //! open). It decides nothing about paths, so a fact is written down the same whoever asks later.
 
 use bobtail_trace::record::{
-    EventId, HandleId, LoopKind, LossKind, MicroKind, Ns, OpId, Ready, Record, RequestId, StringId,
+    EventId, HandleId, LoopKind, LossKind, MarkKind, MicroKind, Ns, OpId, Ready, Record, RequestId,
+    StringId,
 };
 
 use crate::events::{Event, LoopEvent, Row};
@@ -157,6 +158,7 @@ impl Recorder {
             }
             Record::Location { at_ns, name } => self.sample(at_ns, name),
             Record::Loss { kind, events, .. } => self.loss(kind, events),
+            Record::Mark { kind, at_ns, .. } => self.mark(kind, at_ns),
             _ => {}
         }
     }
@@ -343,6 +345,28 @@ impl Recorder {
             fired: false,
         };
         self.history.operations.insert(op, operation);
+    }
+
+    fn mark(&mut self, kind: MarkKind, at_ns: Ns) {
+        match kind {
+            MarkKind::Paused => {
+                self.end_loop_event(at_ns);
+                self.start_run(at_ns, RunKind::Lost);
+                let History {
+                    requests, handles, ..
+                } = &mut self.history;
+                requests.close_all(|handle| {
+                    if let Some(handle) = handles.table.get_mut(handle) {
+                        (handle.open_requests, handle.leaving) = (0, 0);
+                    }
+                });
+            }
+            MarkKind::Resumed => {
+                self.start_run(at_ns, RunKind::Between);
+                self.history.resumed_ns = self.history.now;
+            }
+            MarkKind::Listening | MarkKind::WarmupEnd => {}
+        }
     }
 
     fn loss(&mut self, kind: LossKind, events: u32) {

@@ -101,6 +101,7 @@ pub(crate) struct Requests {
     crowded: usize,
     opened: u64,
     finished: u64,
+    straddling: u64,
 }
 
 impl Requests {
@@ -111,6 +112,7 @@ impl Requests {
             crowded: 1024,
             opened: 0,
             finished: 0,
+            straddling: 0,
         }
     }
 
@@ -129,6 +131,26 @@ impl Requests {
     /// Counts a request whose source cannot be placed, because history was lost there.
     pub(crate) fn count_lost(&mut self) {
         self.opened += 1;
+    }
+
+    /// Counts a request that arrived in a pause.
+    pub(crate) fn count_straddling(&mut self) {
+        self.opened += 1;
+        self.straddling += 1;
+    }
+
+    /// Gives up all that are open, and tells their handles: what they do in a pause is not seen.
+    pub(crate) fn close_all(&mut self, mut closed_on: impl FnMut(HandleId)) {
+        for index in 0..self.order.len() {
+            let id = self.order[index];
+            let Some(request) = self.table.get(id).filter(|it| it.alive()) else {
+                continue;
+            };
+            closed_on(request.handle);
+            self.close(id, false);
+            self.straddling += 1;
+        }
+        self.order.clear();
     }
 
     /// Ends its life; its entry stays for those who name it.
@@ -218,9 +240,14 @@ impl Requests {
         self.table.capacity() + self.order.capacity()
     }
 
-    /// Requests of which no sink was seen, so far.
+    /// Requests of which no sink was seen, so far; without those that a pause took.
     pub(crate) fn without_sink(&self) -> u64 {
-        self.opened - self.finished
+        self.opened - self.finished - self.straddling
+    }
+
+    /// Requests that were under way when recording paused or went on.
+    pub(crate) fn straddling(&self) -> u64 {
+        self.straddling
     }
 
     /// The best name there is for what a request asked for; 0 unknown.

@@ -64,6 +64,10 @@ impl Recorder {
             self.current
         };
         let ready_ns = received.ready_ns.unwrap_or(received.begin_ns);
+        if ready_ns < self.history.resumed_ns {
+            self.history.requests.count_straddling();
+            return;
+        }
         let request = Request {
             id,
             name,

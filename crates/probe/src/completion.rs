@@ -81,6 +81,12 @@ impl Completions {
         None
     }
 
+    /// Drops what was finished so far. By the loop thread.
+    pub fn clear(&self) {
+        self.head
+            .store(self.tail.load(Ordering::Acquire), Ordering::Release);
+    }
+
     /// Completions that found no room.
     pub fn lost(&self) -> u32 {
         self.lost.load(Ordering::Relaxed)

@@ -5,13 +5,14 @@ use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering::Relaxed;
 
 use bobtail_trace::layout::{HEADER_BYTES, bound, live};
-use bobtail_trace::record::{LoopKind, LossKind, MarkKind};
+use bobtail_trace::record::{LoopKind, LossKind};
 
 use crate::clock::monotonic_ns;
 use crate::fd_table;
-use crate::loop_state::state;
+use crate::loop_state::{even_paused, is_paused, state};
 use crate::messages;
 use crate::napi::{Callback, CallbackInfo, Env, Scope, Value};
+use crate::pauses;
 use crate::start::{self, Started};
 use crate::strings::{BYTES_MAX, Origin};
 use crate::trace_file::Description;
@@ -87,7 +88,7 @@ export!(flush, |scope, _arguments: 0| {
 });
 export!(intern, |scope, arguments: 1| {
     let mut buffer = [0; BYTES_MAX + 1];
-    let id = match (scope.to_bytes(arguments[0], &mut buffer), state()) {
+    let id = match (scope.to_bytes(arguments[0], &mut buffer), even_paused()) {
         (Some(bytes), Some(state)) => state.intern_for(&[bytes], Origin::JavaScript),
         _ => 0,
     };
@@ -114,21 +115,8 @@ export!(begin, |scope, arguments: 1| {
     }
     scope.undefined()
 });
-export!(pause, |scope, _arguments: 0| {
-    if let Some(state) = state() {
-        state.mark(MarkKind::Paused, 0);
-        state.writer.live.set(live::PAUSED, 1);
-        state.writer.close_event();
-    }
-    scope.undefined()
-});
-export!(resume, |scope, _arguments: 0| {
-    if let Some(state) = state() {
-        state.writer.live.set(live::PAUSED, 0);
-        state.mark(MarkKind::Resumed, 0);
-    }
-    scope.undefined()
-});
+export!(pause, |scope, _arguments: 0| scope.boolean(pauses::pause()));
+export!(resume, |scope, _arguments: 0| scope.boolean(pauses::resume()));
 export!(stop, |scope, _arguments: 0| scope.boolean(start::stop()));
 export!(inspect, |scope, _arguments: 0| inspect_with(scope));
 
@@ -202,7 +190,7 @@ fn describe(scope: Scope, started: &Started) -> Value {
 
 fn inspect_with(scope: Scope) -> Value {
     let result = scope.object();
-    let Some(state) = state() else {
+    let Some(state) = even_paused() else {
         scope.set(result, c"recording", scope.boolean(false));
         return result;
     };
@@ -210,6 +198,7 @@ fn inspect_with(scope: Scope) -> Value {
     let (mapped, current) = state.writer.chunks();
     let set = |name: &CStr, value: u64| scope.set(result, name, scope.number(value as f64));
     scope.set(result, c"recording", scope.boolean(true));
+    scope.set(result, c"paused", scope.boolean(is_paused()));
     set(c"queueLength", u64::from(shared.queue_length.load(Relaxed)));
     set(c"headBeginNs", shared.head_begin_ns.load(Relaxed));
     set(c"batches", shared.batches.load(Relaxed));

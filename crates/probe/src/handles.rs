@@ -263,6 +263,11 @@ fn discover(state: &mut LoopState, fd: c_int, entry: &Entry) -> u32 {
             stamp(fd, entry);
             let port = Address::local(fd).port();
             let passed = entry.passed.load(Relaxed) != 0;
+            if passed && !state.ports.contains(&port) && state.ports.len() < state.ports.capacity()
+            {
+                // Others may come in a pause, unseen.
+                state.ports.push(port);
+            }
             if passed || state.ports.contains(&port) {
                 let _ = write!(name, "server :{port}");
                 HandleKind::ServerConnection

@@ -27,6 +27,7 @@ mod messages;
 mod napi;
 mod not_running;
 mod own_files;
+mod pauses;
 mod platform;
 mod pool;
 mod pool_name;

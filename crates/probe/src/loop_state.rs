@@ -17,6 +17,7 @@ use crate::clock::{RealtimeOffset, monotonic_ns};
 use crate::fd_table::Entry;
 use crate::interjection::{Deferred, Interjection};
 use crate::messages::Wakeup;
+use crate::pauses::Equipment;
 use crate::pool::Jobs;
 use crate::registry::Shared;
 use crate::strings::{OTHER, Origin, Strings};
@@ -57,6 +58,9 @@ pub struct LoopState {
     pub deferred: Deferred,
     pub context: *mut u32,
     pub env: usize,
+    pub equipment: Equipment,
+    /// Recording went on then, after a pause (CLOCK_MONOTONIC).
+    pub resumed_ns: u64,
     /// A thread watches what becomes ready all the time.
     pub has_helper: bool,
     /// Ports this process listens on: tells servers' connections from clients'.
@@ -65,6 +69,8 @@ pub struct LoopState {
 
 thread_local! {
     static STATE: Cell<*mut LoopState> = const { Cell::new(null_mut()) };
+    /// The state while recording is paused: the wrapped functions must not find it.
+    static ASIDE: Cell<*mut LoopState> = const { Cell::new(null_mut()) };
     /// When this pool thread took its job.
     static TAKEN_NS: Cell<u64> = const { Cell::new(0) };
 }
@@ -83,8 +89,36 @@ pub fn install(state: Box<LoopState>) {
     STATE.with(|cell| cell.set(Box::into_raw(state)));
 }
 
-/// Ends recording on this thread.
+/// The state of this thread's loop, also while recording is paused.
+///
+/// As with `state`, the reference must not live across calls into libuv or JavaScript.
+pub fn even_paused<'a>() -> Option<&'a mut LoopState> {
+    // SAFETY: as in `state`.
+    state().or_else(|| ASIDE.with(|cell| unsafe { cell.get().as_mut() }))
+}
+
+/// Recording of this thread is paused.
+pub fn is_paused() -> bool {
+    ASIDE.with(|cell| !cell.get().is_null())
+}
+
+/// Hides the state from everything but `even_paused`.
+pub fn put_aside() {
+    STATE.with(|from| ASIDE.with(|to| to.set(from.replace(null_mut()))));
+}
+
+/// Shows a hidden state again and gives it.
+pub fn take_up<'a>() -> Option<&'a mut LoopState> {
+    if !is_paused() {
+        return None;
+    }
+    ASIDE.with(|from| STATE.with(|to| to.set(from.replace(null_mut()))));
+    state()
+}
+
+/// Ends recording on this thread, paused or not.
 pub fn take() -> Option<Box<LoopState>> {
+    take_up();
     let state = STATE.with(|cell| cell.replace(null_mut()));
     // SAFETY: the box of `install`.
     (!state.is_null()).then(|| unsafe { Box::from_raw(state) })
@@ -93,6 +127,7 @@ pub fn take() -> Option<Box<LoopState>> {
 /// Forgets the state without freeing it: it is that of another process.
 pub fn forget() {
     STATE.with(|cell| cell.set(null_mut()));
+    ASIDE.with(|cell| cell.set(null_mut()));
 }
 
 /// A pool thread took a job now.
@@ -238,7 +273,7 @@ impl LoopState {
     /// What is known of when an event without an own stamp was ready: when another thread first
     /// saw it ready, else what the poll tells.
     pub fn ready_unstamped(&self, entry: &Entry) -> (u64, ReadyQuality) {
-        let seen_ns = entry.take_woken_ns();
+        let seen_ns = self.seen_ready_ns(entry);
         let (polled_ns, quality) = self.ready_by_poll();
         if seen_ns == 0 || seen_ns >= polled_ns || seen_ns < entry.last_read_ns.load(Relaxed) {
             return (polled_ns, quality);
@@ -248,6 +283,15 @@ impl LoopState {
             false => ReadyQuality::UpperBound,
         };
         (seen_ns, quality)
+    }
+
+    /// When another thread first saw the descriptor ready, since recording went on; 0 not.
+    pub fn seen_ready_ns(&self, entry: &Entry) -> u64 {
+        // What was seen before a pause was read unseen in it.
+        match entry.take_woken_ns() {
+            seen_ns if seen_ns >= self.resumed_ns => seen_ns,
+            _ => 0,
+        }
     }
 
     /// The poll's return: exact to a wake-up when the loop waited for it, else an upper bound.

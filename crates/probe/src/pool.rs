@@ -5,6 +5,7 @@
 //! was just submitted, and its callback is swapped before any thread can take it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use bobtail_trace::layout::live;
 use bobtail_trace::record::{LoopKind, LossKind, ReadyQuality};
@@ -18,6 +19,10 @@ use crate::trampoline;
 
 /// Address of the pool's mutex; 0 when jobs are not followed.
 pub static MUTEX: AtomicUsize = AtomicUsize::new(0);
+/// The same, also while no loop is being recorded.
+static KNOWN_MUTEX: AtomicUsize = AtomicUsize::new(0);
+/// Loops whose jobs are followed now.
+static LOOPS: Mutex<usize> = Mutex::new(0);
 static QUEUE: AtomicUsize = AtomicUsize::new(0);
 static SLOW_QUEUE: AtomicUsize = AtomicUsize::new(0);
 static SLOW_MESSAGE: AtomicUsize = AtomicUsize::new(0);
@@ -130,7 +135,23 @@ pub fn follow(symbols: &Symbols) {
     SLOW_QUEUE.store(symbols.pool_slow_queue, Ordering::Relaxed);
     SLOW_MESSAGE.store(symbols.pool_slow_message, Ordering::Relaxed);
     EXIT_MESSAGE.store(symbols.pool_exit_message, Ordering::Relaxed);
-    MUTEX.store(symbols.pool_mutex, Ordering::Release);
+    KNOWN_MUTEX.store(symbols.pool_mutex, Ordering::Release);
+}
+
+/// One more loop wants its jobs followed.
+pub fn wake() {
+    let mut loops = LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+    *loops += 1;
+    MUTEX.store(KNOWN_MUTEX.load(Ordering::Acquire), Ordering::Release);
+}
+
+/// One loop less; without any, the pool's threads are left alone.
+pub fn rest() {
+    let mut loops = LOOPS.lock().unwrap_or_else(PoisonError::into_inner);
+    *loops = loops.saturating_sub(1);
+    if *loops == 0 {
+        MUTEX.store(0, Ordering::Release);
+    }
 }
 
 /// Swaps the callbacks of this loop's jobs that were in the queue before recording began, so that
@@ -230,6 +251,8 @@ pub fn begin(work: usize, original: usize, status: i32) {
     if done.is_none() && status != CANCELLED {
         state.writer.live.lose(LossKind::ReadyMissing);
     }
+    // Of a job that was taken before a pause, or in it, that time is not known.
+    let done = done.filter(|done| done.start_ns >= state.resumed_ns);
     let ready = done.map(|done| (done.ready_ns.min(begin_ns), ReadyQuality::Exact));
     let run_ns = done.map_or(0, |done| done.ready_ns.saturating_sub(done.start_ns));
     // SAFETY: the job is alive until its callback returns.

@@ -47,6 +47,11 @@ impl Backend {
         Ok(())
     }
 
+    /// Allows other threads to ask what was allowed before.
+    pub fn allow_again(&self, fd: c_int) {
+        self.fd.store(fd, Ordering::Release);
+    }
+
     /// Nobody may ask any more.
     pub fn forbid(&self) {
         self.fd.store(-1, Ordering::Release);
@@ -106,6 +111,16 @@ pub fn nest(shared: &registry::Shared) {
     if backend >= 0 && nested >= 0 {
         // SAFETY: two epoll descriptors. The entry goes away when the loop closes its set.
         unsafe { libc::epoll_ctl(nested, libc::EPOLL_CTL_ADD, backend, &mut event) };
+    }
+}
+
+/// Ends that.
+pub fn leave(shared: &registry::Shared) {
+    let backend = shared.backend.fd.load(Ordering::Acquire);
+    let nested = NESTED.load(Ordering::Acquire);
+    if backend >= 0 && nested >= 0 {
+        // SAFETY: two epoll descriptors; the kernel ignores the event.
+        unsafe { libc::epoll_ctl(nested, libc::EPOLL_CTL_DEL, backend, std::ptr::null_mut()) };
     }
 }
 

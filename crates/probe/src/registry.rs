@@ -6,7 +6,7 @@
 
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::completion::Completions;
 use crate::ready_helper::Backend;
@@ -84,6 +84,9 @@ static RECORDED: Mutex<Vec<Recorded>> = Mutex::new(Vec::new());
 /// By number: whether it is in use. Never freed but used again, because a pool thread may still
 /// hold a reference when a worker's loop goes away.
 static ALLOCATED: Mutex<Vec<(bool, Arc<Shared>)>> = Mutex::new(Vec::new());
+/// Loops that are being recorded now: those above without the paused ones.
+static AWAKE: Mutex<usize> = Mutex::new(0);
+static WOKEN: Condvar = Condvar::new();
 /// A forked child has none of the threads and must not touch the parent's traces.
 static FORKED: AtomicBool = AtomicBool::new(false);
 
@@ -125,11 +128,37 @@ pub fn add(entry: Recorded, mutex: usize) {
     MUTEXES[index].store(mutex, Ordering::Release);
     USED.fetch_max(index + 1, Ordering::AcqRel);
     recorded().push(entry);
+    count_awake(|awake| awake + 1);
+}
+
+/// A loop pauses: nothing of it is looked at.
+pub fn rest(index: usize) {
+    MUTEXES[index].store(0, Ordering::Release);
+    count_awake(|awake| awake.saturating_sub(1));
+}
+
+/// A loop goes on after a pause.
+pub fn wake(index: usize, mutex: usize) {
+    MUTEXES[index].store(mutex, Ordering::Release);
+    count_awake(|awake| awake + 1);
+}
+
+fn count_awake(change: impl FnOnce(usize) -> usize) {
+    let mut awake = AWAKE.lock().unwrap_or_else(PoisonError::into_inner);
+    *awake = change(*awake);
+    WOKEN.notify_all();
+}
+
+/// Returns when a loop is being recorded. For threads that look at loops.
+pub fn wait_until_awake() {
+    let awake = AWAKE.lock().unwrap_or_else(PoisonError::into_inner);
+    let awake = WOKEN.wait_while(awake, |awake| *awake == 0);
+    drop(awake.unwrap_or_else(PoisonError::into_inner));
 }
 
 /// Forgets a loop whose thread records no more and has no job in the pool; gives its entry.
 pub fn remove(index: usize) -> Option<Recorded> {
-    MUTEXES[index].store(0, Ordering::Release);
+    rest(index);
     SHARED[index].store(null_mut(), Ordering::Release);
     let mut recorded = recorded();
     let at = recorded

@@ -17,6 +17,7 @@ use crate::libuv::{self, uv_loop};
 use crate::loop_state::{self, LoopState, Poll};
 use crate::messages::Wakeup;
 use crate::not_running::NotRunning;
+use crate::pauses::Equipment;
 use crate::pool::{self, Jobs};
 use crate::recording_memory::{self, CONTEXT_BYTES, Memory, unmap_context};
 use crate::registry::{self, Recorded};
@@ -112,16 +113,17 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
     let scope = unsafe { napi::Scope::new(env as napi::Env) };
     let (hooks_of_v8, of_v8) = v8::hook(scope);
     mechanisms.extend(of_v8);
-    let switches = Switches::follow();
-    mechanisms.push(Mechanism {
-        name: "not-running",
-        refused: switches.as_ref().err().cloned(),
-    });
-    let not_running = NotRunning::new(switches.unwrap_or_else(|_| Switches::none()));
+    let switches = switches(&description, &mut mechanisms);
+    let mut equipment = Equipment {
+        switches: switches.is_some(),
+        looks: false,
+    };
+    let not_running = NotRunning::new(switches.unwrap_or_else(Switches::none));
     let (writer, strings) = writer(&file, &ring, description.start_ns, not_running);
     shared.isolate.store(isolate, Release);
     let looked_at = shared.backend.allow(libuv::backend_fd(uv_loop));
-    let has_helper = looked_at.is_ok() && ready_helper::is_wanted();
+    equipment.looks = looked_at.is_ok();
+    let has_helper = equipment.looks && ready_helper::is_wanted();
     mechanisms.push(Mechanism {
         name: "ready-looks",
         refused: looked_at.err(),
@@ -157,6 +159,8 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
         deferred: Deferred::default(),
         context,
         env,
+        equipment,
+        resumed_ns: 0,
         has_helper,
         ports: Vec::with_capacity(64),
     });
@@ -173,8 +177,23 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
     };
     registry::add(recorded, uv_loop + uv_loop::WORK_MUTEX);
     loop_state::install(state);
+    pool::wake();
     pool::adopt(uv_loop);
     Ok(started)
+}
+
+/// The kernel's switches of this thread. Only where everything is recorded: a switch costs up to a
+/// microsecond more, which shows where pool threads and loop share one processor.
+fn switches(description: &Description, mechanisms: &mut Vec<Mechanism>) -> Option<Switches> {
+    if description.detail != 0 {
+        return None;
+    }
+    let switches = Switches::follow();
+    mechanisms.push(Mechanism {
+        name: "not-running",
+        refused: switches.as_ref().err().cloned(),
+    });
+    switches.ok()
 }
 
 /// What writes into the trace, with its first chunk open.
@@ -305,10 +324,17 @@ extern "C" fn at_exit() {
 
 /// Ends the recording of this thread; its memory stays mapped. False when it was not recorded.
 pub fn stop() -> bool {
+    let was_paused = loop_state::is_paused();
     let Some(mut state) = loop_state::take() else {
         return false;
     };
-    state.end();
+    if was_paused {
+        // `registry::remove` takes it off the loops being recorded, which it is not.
+        registry::wake(state.shared.index, 0);
+        pool::wake();
+    } else {
+        state.end();
+    }
     state.writer.close();
     state.shared.backend.forbid();
     if let Some(entry) = fd_table::entry(libuv::async_fd(state.uv_loop)) {
@@ -323,6 +349,7 @@ pub fn stop() -> bool {
         LEFT.with_borrow_mut(|left| left.push(Left { recorded, context }));
     }
     registry::release(index);
+    pool::rest();
     true
 }
 

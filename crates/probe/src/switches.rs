@@ -108,7 +108,11 @@ impl Switches {
         }
     }
 
-    fn open() -> Result<Self, String> {
+    /// Follows the thread that calls, where that was found to work.
+    ///
+    /// # Errors
+    /// A reason in words.
+    pub fn open() -> Result<Self, String> {
         // SAFETY: sysconf takes a number.
         let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
         let attributes = Attributes {

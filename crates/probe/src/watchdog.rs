@@ -1,7 +1,7 @@
 //! The thread that ticks: it wakes the mapper when a ring wants a chunk, and asks for the code
 //! location of an event that runs long, and at what becomes ready meanwhile.
 //!
-//! A tick instead of a notification, because the loop thread must not make a system call to ask.
+//! It sleeps while no loop is being recorded. A tick instead of a notification, because the loop thread must not make a system call to ask.
 
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
@@ -28,6 +28,7 @@ struct Long {
 pub fn run() {
     let mut long = [Long::default(); registry::LOOPS_MAX];
     loop {
+        registry::wait_until_awake();
         std::thread::sleep(TICK);
         let now_ns = monotonic_ns();
         let mut wants_chunk = false;

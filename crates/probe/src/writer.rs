@@ -18,7 +18,7 @@ use crate::ring::Ring;
 use crate::v8::LastWork;
 
 /// No event gets a higher number; the trace pauses for good.
-const LAST_EVENT: u32 = u32::MAX - 2;
+pub const LAST_EVENT: u32 = u32::MAX - 2;
 
 /// The live block of one trace.
 #[derive(Clone, Copy)]

@@ -215,6 +215,23 @@ fn the_slowest_are_remembered_in_order() {
 }
 
 #[test]
+fn bursts_are_told_with_their_share_of_the_time() {
+    let report = report_at(
+        &[draw(
+            "open 1 server\n0ms begin read handle=1 ready=0ms\nsource 1 \"GET /x\"\nsink 1 200\n\
+             write 1\n1ms end\n2ms begin read handle=1\nsource 2 \"GET /x\"\n3ms end\n\
+             10ms mark paused\n90ms mark resumed\n92ms begin other\n100ms end",
+        )],
+        99.9,
+    );
+    let requests = &report.requests;
+    let counts = (requests.count, requests.straddling, requests.unfinished);
+    assert_eq!(counts, (1, 1, 0));
+    let run = &report.run;
+    assert_eq!(run.duration_ns - run.recorded_ns, 80_000_000);
+}
+
+#[test]
 fn losses_and_unfinished_requests_are_counted() {
     let report = report_at(
         &[draw(

@@ -113,6 +113,45 @@ fn keep_alive_connections_carry_one_request_after_the_other() {
 }
 
 #[test]
+fn a_request_across_a_pause_is_neither_finished_nor_unfinished() {
+    let drawn = draw(
+        r#"
+        open 1 server
+        open 2 server
+        open 3 server
+        0ms  begin read handle=1 ready=0ms
+             source 1 "GET /sent-before"
+        1ms  end
+        2ms  mark paused
+        50ms mark resumed
+        51ms begin read handle=2 ready=40ms
+             source 2 "GET /came-in-the-pause"
+             sink 2 200
+             write 2
+        52ms end
+        53ms begin read handle=3 ready=52ms
+             source 3 "GET /whole"
+             sink 3 200
+        54ms write 3
+             end
+        55ms begin other
+             sink 1 200
+             write 1
+        56ms end
+        "#,
+    );
+    let mut graph = Graph::new(Options::default());
+    let mut seen = Vec::new();
+    let mut finished = |path: &RequestPath, _: Window<'_>| seen.push((path.id, path.complete()));
+    for record in &drawn.records {
+        graph.push(*record, &mut finished);
+    }
+    graph.finish(&mut finished);
+    assert_eq!(seen, [(3, true)]);
+    assert_eq!((graph.straddling(), graph.unfinished()), (2, 0));
+}
+
+#[test]
 fn an_aborted_request_is_unfinished() {
     let drawn = draw(
         r#"

@@ -79,7 +79,7 @@ pub unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, bytes: usize) -> i
 fn begin_own(state: &mut LoopState, entry: &Entry, own: usize, begin_ns: u64) {
     let (kind, ready) = match own {
         uv_loop::ASYNC_WATCHER => {
-            let woken_ns = entry.take_woken_ns();
+            let woken_ns = state.seen_ready_ns(entry);
             let exact = (woken_ns != 0).then_some((woken_ns, ReadyQuality::Exact));
             (LoopKind::Async, exact)
         }

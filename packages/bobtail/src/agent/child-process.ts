@@ -8,6 +8,7 @@
 import childProcess = require('node:child_process');
 
 import { basename } from 'node:path';
+import { isRecording } from './bursts';
 import { LoopKind } from './codes';
 import { replace } from './disguise';
 import { nameId } from './names';
@@ -29,7 +30,7 @@ export function followChildProcesses(stream: Stream): void {
   function spawn(this: Spawned): unknown {
     // biome-ignore lint/complexity/noArguments: passes on exactly what it was given
     const result = Reflect.apply(original, this, arguments);
-    followExit(stream, this);
+    if (isRecording()) followExit(stream, this);
     return result;
   }
   replace(prototype, 'spawn', spawn);

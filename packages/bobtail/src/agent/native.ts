@@ -20,10 +20,12 @@ export interface StartOptions {
 }
 
 interface NativeProbe {
-  start(options: StartOptions): Omit<Session, 'roll' | 'flush' | 'intern'>;
+  start(options: StartOptions): Omit<Session, 'roll' | 'flush' | 'intern' | 'pause' | 'resume'>;
   roll(): boolean;
   flush(): void;
   intern(text: string): number;
+  pause(): void;
+  resume(): void;
   adopt(fd: number): void;
   message(handle: number): boolean;
 }
@@ -43,6 +45,8 @@ export function startProbe(options: StartOptions): Session {
     roll: probe.roll,
     flush: probe.flush,
     intern: probe.intern,
+    pause: probe.pause,
+    resume: probe.resume,
   };
 }
 

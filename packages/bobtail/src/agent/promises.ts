@@ -6,13 +6,14 @@
  */
 
 import { promiseHooks } from 'node:v8';
+import { whileRecording } from './bursts';
 import { MicroKind } from './codes';
 import type { Stream } from './recorder';
 import { Stamped } from './stamp';
 
 const PROMISE: number = MicroKind.promise;
 
-/** Starts to follow promises. Stays on for the life of the thread. */
+/** Starts to follow promises. */
 export function followPromises(stream: Stream): void {
   const { currentEvent, micro } = stream;
 
@@ -24,12 +25,19 @@ export function followPromises(stream: Stream): void {
     }
   }
 
-  promiseHooks.createHook({
+  const hooks = {
     init(promise: Promise<unknown>) {
       new PromiseStamp(promise);
     },
     before(promise: Promise<unknown>) {
       micro(PROMISE, PromiseStamp.registrar(promise));
     },
+  };
+  let stop: () => void;
+  whileRecording({
+    on() {
+      stop = promiseHooks.createHook(hooks) as () => void;
+    },
+    off: () => stop(),
   });
 }

@@ -8,13 +8,14 @@
 import type { Server } from 'node:net';
 import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
+import { startBursts, whileRecording } from './bursts';
 import { MarkKind } from './codes';
 import { type Address, warn, writeListening, writeProcess } from './files';
 import { addMechanisms, attempt, reasonOf, watchMechanisms } from './mechanisms';
 import { nameId, startNames } from './names';
 import { adoptDescriptor, openMessage, startProbe } from './native';
 import { recorder, type Stream } from './recorder';
-import { provideSession } from './session';
+import { provideSession, takeSession } from './session';
 import type { Settings } from './settings';
 
 const CHUNK_BYTES = 256 * 1024;
@@ -30,7 +31,11 @@ export function startRecording(settings: Settings): boolean {
   attempt('probe', () => {
     stream = openStream(settings);
   });
-  if (stream !== undefined) install(stream, settings);
+  if (stream !== undefined) {
+    install(stream, settings);
+    const { bursts } = settings;
+    if (bursts !== undefined) attempt('bursts', () => startBursts(bursts, takeSession()));
+  }
   writeProcess(settings.folder, threadId);
   watchMechanisms(() => writeProcess(settings.folder, threadId));
   return true;
@@ -120,5 +125,12 @@ function install(open: Stream, settings: Settings): void {
   attempt('timers made inside Node', () =>
     (require('./timers') as typeof import('./timers')).startTimerLists(open),
   );
-  recorder.stream = open;
+  whileRecording({
+    on() {
+      recorder.stream = open;
+    },
+    off() {
+      recorder.stream = undefined;
+    },
+  });
 }

@@ -6,10 +6,11 @@
  * one before it.
  */
 
-import { subscribe } from 'node:diagnostics_channel';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
 import http = require('node:http');
 
+import { whileRecording } from './bursts';
 import { MicroKind } from './codes';
 import { replace } from './disguise';
 import { Exchange } from './exchange';
@@ -21,12 +22,17 @@ interface RequestStart {
   response: http.ServerResponse;
 }
 
+const CHANNEL = 'http.server.request.start';
 const EMITTER: number = MicroKind.emitter;
 let lastSourceEvent = 0;
 
 /** Starts to record HTTP/1.1 requests. */
 export function followRequests(stream: Stream): void {
-  subscribe('http.server.request.start', (message) => receive(stream, message));
+  const arrive = (message: unknown): void => receive(stream, message);
+  whileRecording({
+    on: () => subscribe(CHANNEL, arrive),
+    off: () => unsubscribe(CHANNEL, arrive),
+  });
 
   const original = http.ServerResponse.prototype.end;
   function end(this: http.ServerResponse): unknown {

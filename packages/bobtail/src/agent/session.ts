@@ -30,6 +30,10 @@ export interface Session {
   flush(): void;
   /** Id of a string in the string table. */
   intern(text: string): number;
+  /** Nothing is recorded from now on. */
+  pause(): void;
+  /** Recording goes on. */
+  resume(): void;
 }
 
 let current: Session | undefined;

@@ -6,6 +6,7 @@
  */
 
 import { basename } from 'node:path';
+import type { Bursts } from './bursts';
 
 /** How a thread is to be recorded. */
 export interface Settings {
@@ -14,6 +15,8 @@ export interface Settings {
   detail: 'full' | 'loop';
   /** Bound of each trace file, in bytes; 0 leaves it to the probe. */
   maxBytes: number;
+  /** Record in bursts; all the time without. */
+  bursts?: Bursts;
 }
 
 const PACKAGE_MANAGER =
@@ -32,5 +35,12 @@ export function readSettings(
     folder,
     detail: env.BOBTAIL_DETAIL === 'loop' ? 'loop' : 'full',
     maxBytes: Number.isSafeInteger(maxBytes) && maxBytes > 0 ? maxBytes : 0,
+    ...readBursts(env.BOBTAIL_BURSTS ?? ''),
   };
+}
+
+/** Of `60000/2000`: every minute for two seconds, in ms. */
+function readBursts(text: string): { bursts?: Bursts } {
+  const [everyMs = 0, forMs = 0] = text.split('/').map(Number);
+  return forMs > 0 && everyMs > forMs ? { bursts: { everyMs, forMs } } : {};
 }

@@ -5,9 +5,10 @@
  * channel for them either; there the server's own `stream` event is the first that tells of one.
  */
 
-import { subscribe } from 'node:diagnostics_channel';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { EventEmitter } from 'node:events';
 import type { IncomingHttpHeaders as Headers, ServerHttp2Stream } from 'node:http2';
+import { isRecording, whileRecording } from './bursts';
 import { replace } from './disguise';
 import { Exchange } from './exchange';
 import type { Stream } from './recorder';
@@ -18,6 +19,7 @@ interface StreamStart {
   headers: Headers;
 }
 
+const CHANNEL = 'http2.server.stream.start';
 const CHANNEL_SINCE = 22;
 const hasChannel = Number.parseInt(process.versions.node, 10) >= CHANNEL_SINCE;
 const SERVER = /^Http2(?:Secure)?Server$/;
@@ -26,7 +28,11 @@ let wrapped = false;
 /** Starts to record HTTP/2 requests, where this Node has a channel for them. */
 export function followHttp2Requests(stream: Stream): void {
   if (!hasChannel) return;
-  subscribe('http2.server.stream.start', (message) => receive(stream, message));
+  const start = (message: unknown): void => receive(stream, message);
+  whileRecording({
+    on: () => subscribe(CHANNEL, start),
+    off: () => unsubscribe(CHANNEL, start),
+  });
 }
 
 /** Takes a message of `http2.server.stream.start`. */
@@ -45,7 +51,8 @@ export function followHttp2Server(stream: Stream, server: EventEmitter): void {
   if (Object.hasOwn(prototype, 'emit')) return;
   const original = prototype.emit;
   function emit(this: EventEmitter, event: string | symbol, ...args: unknown[]): boolean {
-    if (event === 'stream') arrive(stream, args[0] as ServerHttp2Stream, args[1] as Headers);
+    if (event === 'stream' && isRecording())
+      arrive(stream, args[0] as ServerHttp2Stream, args[1] as Headers);
     // biome-ignore lint/complexity/noArguments: passes on exactly what it was given
     return Reflect.apply(original, this, arguments);
   }

@@ -49,21 +49,21 @@ export function wrapNextTick(): void {
 // is called without a receiver, as Node does.
 
 function run(registrar: number, callback: Callback): void {
-  recorder.stream!.micro(TICK, registrar);
+  recorder.stream?.micro(TICK, registrar);
   callback();
 }
 
 function runWithOne(registrar: number, callback: Callback, first: unknown): void {
-  recorder.stream!.micro(TICK, registrar);
+  recorder.stream?.micro(TICK, registrar);
   callback(first);
 }
 
 function runWithTwo(registrar: number, callback: Callback, first: unknown, second: unknown): void {
-  recorder.stream!.micro(TICK, registrar);
+  recorder.stream?.micro(TICK, registrar);
   callback(first, second);
 }
 
 function runWithMany(registrar: number, callback: Callback, ...args: unknown[]): void {
-  recorder.stream!.micro(TICK, registrar);
+  recorder.stream?.micro(TICK, registrar);
   callback(...args);
 }

@@ -51,6 +51,11 @@ class TimerStamp extends Stamped {
     }
   }
 
+  /** Its next run was not registered. */
+  static forget(timer: object): void {
+    (timer as TimerStamp).#op = 0;
+  }
+
   static begin(timer: object, stream: Stream, kind: number, readyNs: number): void {
     const stamp = timer as unknown as TimerStamp;
     stream.loopBegin(kind, stamp.#op, readyNs, stamp.#registrar);
@@ -87,6 +92,7 @@ export function startTimerLists(stream: Stream): void {
 function onTimeout(this: NodeTimeout, ...args: unknown[]): void {
   const { stream } = recorder;
   if (stream !== undefined) TimerStamp.begin(this, stream, TIMER, dueNs(this));
+  else TimerStamp.forget(this);
   Reflect.apply(TimerStamp.callback(this), this, args);
   prepareNext();
 }

@@ -10,10 +10,11 @@ import { join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { tell } from './console';
 import { Failure } from './failure';
-import type { Detail } from './json/run';
+import type { Bursts, Detail } from './json/run';
 import { parseCount, parseDurationNs, parsePercentile, parseSizeBytes } from './quantity';
 
 const MAX_SIZE_DEFAULT = '512m';
+const BURST_NS_MIN = 10_000_000;
 
 /** Parses `argv` (without node and script) and runs the verb. */
 export async function runCommandLine(argv: readonly string[]): Promise<void> {
@@ -69,6 +70,8 @@ interface RecordFlags {
   onPort?: string;
   warmup?: string;
   duration?: string;
+  every?: string;
+  for?: string;
   detail: Detail;
   maxSize: string;
   bestEffort: boolean;
@@ -88,6 +91,8 @@ function addRecord(program: Command): void {
     .option('--on-port <command>', 'run it with $PORT when the server listens; ends the recording')
     .option('--warmup <seconds>', 'leave this time after listening out of the report')
     .option('--duration <seconds>', 'stop the service this long after it listens')
+    .option('--every <seconds>', 'record in bursts, one in each period this long; needs --for')
+    .option('--for <seconds>', 'how long each burst is')
     .addOption(
       new Option('--detail <detail>', 'what to record').choices(['full', 'loop']).default('full'),
     )
@@ -109,6 +114,7 @@ function addRecord(program: Command): void {
         ...(flags.onPort === undefined ? {} : { onPort: flags.onPort }),
         warmupNs,
         ...(durationNs === undefined ? {} : { durationNs }),
+        ...parseBursts(flags),
         detail: flags.detail,
         maxBytes: parseSizeBytes(flags.maxSize, '--max-size'),
         bestEffort: flags.bestEffort,
@@ -118,6 +124,25 @@ function addRecord(program: Command): void {
         await reportAfterRecording(recorded.folder, flags.quiet);
       }
     });
+}
+
+/** `--every 60s --for 2s`. */
+function parseBursts(flags: RecordFlags): { bursts?: Bursts } {
+  if (flags.every === undefined && flags.for === undefined) {
+    return {};
+  }
+  if (flags.every === undefined || flags.for === undefined) {
+    throw new Failure('usage', '--every and --for go together');
+  }
+  const everyNs = parseDurationNs(flags.every, '--every');
+  const forNs = parseDurationNs(flags.for, '--for');
+  if (forNs < BURST_NS_MIN) {
+    throw new Failure('usage', '--for must be at least 10ms', flags.for);
+  }
+  if (everyNs <= forNs) {
+    throw new Failure('usage', '--every must be longer than --for', flags.every);
+  }
+  return { bursts: { everyNs, forNs } };
 }
 
 /** The report is a courtesy here: when there is none, the recording still went as it went. */

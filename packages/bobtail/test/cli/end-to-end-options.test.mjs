@@ -1,12 +1,13 @@
 /** What the options of `record` do to the recording of a service under load. */
 import assert from 'node:assert/strict';
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { load } from './load.mjs';
 import { nodes } from './nodes.mjs';
 import { fixture, reportOf, startRecording } from './recordings.mjs';
 import { runBobtail } from './run-bobtail.mjs';
+import { assertValid } from './schemas.mjs';
 
 const [{ path: NODE }] = nodes;
 const SERVICE = [NODE, fixture('service.mjs'), 'http'];
@@ -60,6 +61,29 @@ for (const { path, version } of nodes) {
     assert.deepEqual(losses, {});
     const { stdout } = await runBobtail(['report', service.folder]);
     assert.match(stdout, /recorded with --detail loop/);
+  });
+
+  test(`${version}: --every and --for record bursts, and the report tells their share`, async (t) => {
+    const command = [path, fixture('service.mjs'), 'http'];
+    const flags = ['--every', '500ms', '--for', '0.1s'];
+    const service = await startRecording(t, command, { flags });
+    let answered = 0;
+    const periods = async () => (await reportOf(service.folder)).run.durationNs / 500e6;
+    do {
+      answered += await load(service.port, { count: 200, path: () => '/hello' });
+    } while ((await periods()) < 4);
+    await service.end();
+    const { run, requests, losses } = await reportOf(service.folder);
+    assert.ok(requests.count > 0 && requests.complete === requests.count, JSON.stringify(requests));
+    assert.ok(requests.count + requests.straddling < answered, `all of ${answered}`);
+    assert.deepEqual(losses, {});
+    // A loop that is late may record longer than it was asked to, but pauses in each period.
+    assert.ok(run.recordedNs < run.durationNs * 0.9, `${run.recordedNs} of ${run.durationNs}`);
+    const { stdout } = await runBobtail(['report', service.folder]);
+    assert.match(stdout, /recorded \d+(\.\d+)? % of \d/);
+    const settings = JSON.parse(readFileSync(join(service.folder, 'run.json'), 'utf8'));
+    assertValid('run', settings);
+    assert.deepEqual(settings.bursts, { everyNs: 500_000_000, forNs: 100_000_000 });
   });
 
   test(`${version}: --max-size bounds the file, keeps the end, and tells the rest`, async (t) => {

@@ -12,6 +12,7 @@ const RUN = {
   detail: 'full',
   warmupNs: 0,
   maxBytes: 1_048_576,
+  bursts: null,
   outcome: null,
   host: { arch: 'x64', cpus: 2, kernel: '6.1.0', stealNs: null },
 };

@@ -20,6 +20,17 @@ const CASES = [
     64,
     'bobtail: --duration must be longer than --warmup (2)',
   ],
+  [['record', '--every', '60s', '--', 'x'], 64, 'bobtail: --every and --for go together'],
+  [
+    ['record', '--every', '2s', '--for', '2', '--', 'x'],
+    64,
+    'bobtail: --every must be longer than --for (2s)',
+  ],
+  [
+    ['record', '--every', '2s', '--for', '5ms', '--', 'x'],
+    64,
+    'bobtail: --for must be at least 10ms (5ms)',
+  ],
   [['record', '--', 'no-such-command'], 127, 'bobtail: command not found (no-such-command)'],
   [['record', '--', './plain'], 126, 'bobtail: cannot run: permission denied (./plain)'],
   [

@@ -84,7 +84,7 @@ interface Trial {
 
 function runTrial(folder: string, command: readonly string[]): Promise<Trial> {
   const [file = '', ...args] = command;
-  const env = recordingEnv(folder, { detail: 'full', maxBytes: TRIAL_BYTES_MAX });
+  const env = recordingEnv(folder, { detail: 'full', maxBytes: TRIAL_BYTES_MAX, bursts: null });
   const options = { env, timeout: TRIAL_TIMEOUT_MS };
   return new Promise((resolve, reject) => {
     execFile(file, [...args, '-e', TRIAL], options, (error, stdout, stderr) => {

@@ -111,6 +111,8 @@ export interface Report {
     readonly command: readonly string[];
     readonly startedAt: string;
     readonly durationNs: number;
+    /** Of it, the time in which recording was not paused. */
+    readonly recordedNs: number;
     readonly node: readonly string[];
     readonly processes: readonly {
       readonly pid: number;
@@ -129,6 +131,8 @@ export interface Report {
     readonly truncated: number;
     readonly warmup: number;
     readonly unfinished: number;
+    /** Under way when recording paused or went on. */
+    readonly straddling: number;
     readonly meanNs: number;
     readonly percentilesNs: Readonly<Record<string, number>>;
     readonly confidenceNs: Readonly<Record<string, readonly [number, number]>>;

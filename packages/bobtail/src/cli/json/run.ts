@@ -18,6 +18,12 @@ export interface Outcome {
 /** What is recorded: everything, or loop events only. */
 export type Detail = 'full' | 'loop';
 
+/** Recording in bursts: in each period for a while. */
+export interface Bursts {
+  readonly everyNs: number;
+  readonly forNs: number;
+}
+
 /** The content of `run.json`. */
 export interface RunFile {
   readonly schema: 'bobtail-run/1';
@@ -29,6 +35,8 @@ export interface RunFile {
   readonly warmupNs: number;
   /** Bound of each trace file. */
   readonly maxBytes: number;
+  /** null: recorded all the time. */
+  readonly bursts: Bursts | null;
   readonly outcome: Outcome | null;
   readonly host: {
     readonly arch: string;

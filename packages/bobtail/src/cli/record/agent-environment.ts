@@ -2,11 +2,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../failure';
-import type { RunFile } from '../json/run';
+import type { Bursts, RunFile } from '../json/run';
 import { withAgent } from './node-options';
 
 const PACKAGE_FOLDER = join(__dirname, '..', '..', '..');
 const AGENT_PATH = join(PACKAGE_FOLDER, 'dist', 'agent', 'preload.js');
+const NS_PER_MS = 1e6;
 const PROBE_PATH = join(PACKAGE_FOLDER, 'native', 'bobtail-probe.node');
 
 /** Refuses what cannot be recorded whatever the command is. */
@@ -26,7 +27,7 @@ export function checkAgent(): void {
 /** The environment of a recorded command: the user's, and the agent with its settings. */
 export function recordingEnv(
   folder: string,
-  run: Pick<RunFile, 'detail' | 'maxBytes'>,
+  run: Pick<RunFile, 'detail' | 'maxBytes' | 'bursts'>,
 ): NodeJS.ProcessEnv {
   return {
     ...process.env,
@@ -34,6 +35,12 @@ export function recordingEnv(
     BOBTAIL_DIR: folder,
     BOBTAIL_DETAIL: run.detail,
     BOBTAIL_MAX_BYTES: String(run.maxBytes),
+    ...(run.bursts === null ? {} : { BOBTAIL_BURSTS: burstsInMs(run.bursts) }),
     BOBTAIL_PARENT_PID: String(process.pid),
   };
+}
+
+/** As the agent reads it: `60000/2000`. */
+function burstsInMs({ everyNs, forNs }: Bursts): string {
+  return `${everyNs / NS_PER_MS}/${forNs / NS_PER_MS}`;
 }

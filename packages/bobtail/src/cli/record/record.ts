@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StatusLine, tell } from '../console';
 import { Failure } from '../failure';
-import { type Detail, describeHost, type RunFile, writeRunFile } from '../json/run';
+import { type Bursts, type Detail, describeHost, type RunFile, writeRunFile } from '../json/run';
 import { formatBytes, formatCount, formatDuration } from '../text/units';
 import { checkAgent, recordingEnv } from './agent-environment';
 import { describeListening, type Listening, readListening } from './agent-files';
@@ -35,6 +35,8 @@ export interface RecordOptions {
   readonly durationNs?: number;
   readonly detail: Detail;
   readonly maxBytes: number;
+  /** Record in bursts; all the time without. */
+  readonly bursts?: Bursts;
   /** Run the service unrecorded when it cannot be recorded. */
   readonly bestEffort: boolean;
   readonly quiet: boolean;
@@ -98,6 +100,7 @@ function describeRun(options: RecordOptions, node: string | undefined): RunFile 
     detail: options.detail,
     warmupNs: options.warmupNs,
     maxBytes: options.maxBytes,
+    bursts: options.bursts ?? null,
     outcome: null,
     host: describeHost(),
   };

@@ -57,18 +57,26 @@ function mainShare(row: Breakdown | undefined, of: 'it' | 'the tail'): string {
 
 /** `p50 1.84 ms · p90 … · mean … · 11,874 requests in 30.0 s`. */
 export function percentilesLine(report: Report): string {
-  const { percentilesNs, meanNs, count, warmup, unfinished } = report.requests;
+  const { percentilesNs, meanNs, count, warmup, unfinished, straddling } = report.requests;
+  const { durationNs, recordedNs } = report.run;
   const names = Object.keys(percentilesNs).sort((a, b) => Number(a) - Number(b));
   const parts = names.map(
     (name) => `${formatPercentile(name)} ${formatDuration(percentilesNs[name] ?? 0)}`,
   );
   parts.push(`mean ${formatDuration(meanNs)}`);
-  parts.push(`${countOf(count, 'request')} in ${formatDuration(report.run.durationNs)}`);
+  parts.push(`${countOf(count, 'request')} in ${formatDuration(recordedNs)}`);
+  if (recordedNs < durationNs) {
+    const share = formatShare(recordedNs, durationNs);
+    parts.push(`recorded ${share} of ${formatDuration(durationNs)}`);
+  }
   if (warmup > 0) {
     parts.push(`${formatCount(warmup)} left out as warm-up`);
   }
   if (unfinished > 0) {
     parts.push(`${formatCount(unfinished)} unfinished`);
+  }
+  if (straddling > 0) {
+    parts.push(`${formatCount(straddling)} across a pause`);
   }
   return parts.join(' · ');
 }
