@@ -7,6 +7,8 @@ use crate::report::{Culprit, CulpritKind, Finding};
 /// Share of the tail's latency from which a cause is worth telling.
 const WORTH_TELLING: f64 = 0.1;
 const MIB: u64 = 1 << 20;
+/// A heap that may grow to this is not collected because it is near its limit.
+const ROOMY_BYTES: u64 = 2 << 30;
 
 /// Collections of the whole heap and their parts: they take as long as there are live objects.
 pub(super) fn full_collections(evidence: &Evidence<'_>) -> Option<Finding> {
@@ -24,10 +26,13 @@ pub(super) fn full_collections(evidence: &Evidence<'_>) -> Option<Finding> {
         }
         _ => String::new(),
     };
-    let action = format!(
-        "keep fewer objects alive, or raise the heap limit (--max-old-space-size{larger}), and \
-         measure again"
-    );
+    let lever = match heap {
+        Some((low, _)) if low >= ROOMY_BYTES => {
+            "let fewer short-lived ones grow old (--max-semi-space-size)".to_owned()
+        }
+        _ => format!("raise the heap limit (--max-old-space-size{larger})"),
+    };
+    let action = format!("keep fewer objects alive, or {lever}, and measure again");
     collections(evidence, "gc-full", is_full, &limit, action)
 }
 

@@ -148,6 +148,14 @@ fn full_collections_are_told_with_the_limit_of_the_heap() {
         what.contains("(--max-old-space-size), and"),
         "twice is too much: {what}"
     );
+    let mut roomy = heap(None);
+    roomy.heap.as_mut().unwrap().limit_bytes = 4144 * MB;
+    let roomy = report(roomy, scene);
+    let (_, what) = action(&roomy, "gc-full");
+    assert!(
+        what.contains("grow old (--max-semi-space-size), and"),
+        "{what}"
+    );
     let unknown = report(measured(), scene);
     let (sentence, _) = action(&unknown, "gc-full");
     assert!(!sentence.contains("limit"), "{sentence}");
