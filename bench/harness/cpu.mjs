@@ -23,3 +23,8 @@ export function cpuNs(pid) {
 export function pin(pid, core) {
   execFileSync('taskset', ['-acp', String(core), String(pid)], { stdio: 'ignore' });
 }
+
+/** Keeps one thread on one core, and leaves the others of its process alone. */
+export function pinThread(thread, core) {
+  execFileSync('taskset', ['-cp', String(core), String(thread)], { stdio: 'ignore' });
+}
