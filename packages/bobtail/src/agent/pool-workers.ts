@@ -8,7 +8,7 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isMainThread, MessagePort } from 'node:worker_threads';
+import { MessagePort, parentPort } from 'node:worker_threads';
 import type { AnyFunction } from './bind';
 import { startRecording } from './recording';
 import type { Settings } from './settings';
@@ -19,7 +19,8 @@ const LOOKS_APART_MS = 50;
 
 /** Waits for a message, in a worker thread. */
 export function startAtMessages(settings: Settings): void {
-  if (isMainThread) return;
+  // The main thread has none, nor has the one in which Node runs the loaders of ES modules.
+  if (parentPort === null) return;
   const prototype = MessagePort.prototype as unknown as Record<symbol, AnyFunction>;
   const dispatch = prototype[DISPATCH];
   if (typeof dispatch !== 'function') throw new Error('messages are dispatched in an unknown way');

@@ -79,7 +79,7 @@ const OPTIONS = [
   [' with --experimental-async-context-frame', ['--experimental-async-context-frame']],
 ];
 
-/** Whether Node knows the flags that choose how AsyncLocalStorage works, and they are no default. */
+/** Which flags choose how AsyncLocalStorage works, by the version that knows them. */
 const known = { 22: [0, 2], 24: [0, 1] };
 
 for (const { path, version } of nodes) {

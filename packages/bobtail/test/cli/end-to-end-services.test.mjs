@@ -118,6 +118,28 @@ for (const { path, version } of nodes) {
   });
 }
 
+const HOOKS = 'export const resolve = (name, context, next) => next(name, context);';
+const REGISTER = `import { register } from 'node:module';
+register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(HOOKS)}));`;
+const LOADER = `data:text/javascript,${encodeURIComponent(REGISTER)}`;
+
+for (const { path, version } of nodes) {
+  test(`${version}: a service below an ES module loader is recorded`, async (t) => {
+    const command = [path, '--import', LOADER, fixture('service.mjs'), 'http'];
+    const service = await startRecording(t, command);
+    await load(service.port, { count: 20 });
+    const { code, signal, stderr } = await service.end('SIGTERM');
+    assert.deepEqual({ code, signal }, { code: null, signal: 'SIGTERM' }, stderr);
+    const { requests, run } = await reportOf(service.folder);
+    const { count, complete, inferred } = requests;
+    assert.deepEqual({ count, complete, inferred }, { count: 20, complete: 20, inferred: 0 });
+    assert.deepEqual(
+      run.processes.map(({ thread, requests }) => [thread, requests]),
+      [[0, 20]],
+    );
+  });
+}
+
 test('a service that a shell becomes is recorded', async (t) => {
   const [{ path }] = nodes;
   const command = `"${path}" "${fixture('service.mjs')}" http`;
