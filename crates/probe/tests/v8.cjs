@@ -88,7 +88,13 @@ const scenarios = {
     }
     // Ends a marking that is under way, whose steps V8 tells only then.
     global.gc();
-    return { kept: kept.length };
+    const count = kept.length;
+    kept.length = 1000;
+    for (let round = 0; round < 6; round++) {
+      await sleep(20);
+      global.gc();
+    }
+    return { count };
   },
 
   async misses() {

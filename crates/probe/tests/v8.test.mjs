@@ -3,11 +3,12 @@
 // The variables are those of `observed.mjs`.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { launch, nodes, only, run, temporary } from './observed.mjs';
+import { fileURLToPath } from 'node:url';
+import { launch, nodes, only, probe, run, temporary } from './observed.mjs';
 
 const script = 'v8.cjs';
 const SCAVENGE = '1';
@@ -161,6 +162,17 @@ for (const node of nodes) {
       const share = spent.ic / spent.inner;
       assert.ok(share < 0.1, `${spent.ic / 1e6} of ${spent.inner / 1e6} ms`);
       t.diagnostic(`${spent.ic / 1e6} of ${spent.inner / 1e6} ms`);
+    });
+
+    it('survives workers that come and go under stress', async () => {
+      const soak = fileURLToPath(new URL('../../../bench/soak/run.mjs', import.meta.url));
+      const args = [soak, '--node', node, '--addon', probe, '--seconds', '2', '--sets', '3'];
+      const { code, text } = await new Promise((resolve) => {
+        execFile(process.execPath, args, (error, stdout, stderr) =>
+          resolve({ code: error ? error.code : 0, text: stdout + stderr }),
+        );
+      });
+      assert.equal(code, 0, text);
     });
 
     it('writes all of it into the trace', async (t) => {
