@@ -19,6 +19,7 @@ mod handles;
 mod hooks;
 mod interjection;
 mod job_name;
+mod job_path;
 mod libuv;
 mod location;
 mod loop_state;

@@ -8,13 +8,15 @@ use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::fd_table::{self, Kind};
+use crate::job_name::JobClass;
+use crate::job_path;
 use crate::libuv::{self, request};
 use crate::loop_state::LoopState;
 use crate::symbols::{Symbols, symbols};
 use crate::trampoline;
 
 /// Longest path in a resource, in bytes.
-const PATH_BYTES_MAX: usize = 120;
+pub const PATH_BYTES_MAX: usize = 120;
 const OPEN: c_int = 1;
 const MKSTEMP: c_int = 35;
 
@@ -210,77 +212,20 @@ unsafe fn queued(state: &mut LoopState, symbols: &Symbols, request: usize) -> u3
         // An addon's own work function has no name that could be read here.
         return state.intern(&[b"pool addon"]);
     }
-    let Some((_, _, class)) = symbols
-        .job_tables
-        .iter()
-        .find(|(from, to, _)| (*from..*to).contains(&table))
-    else {
+    let holds = |(from, to, _): &(usize, usize, JobClass)| (*from..*to).contains(&table);
+    let Some(number) = symbols.job_tables.iter().position(holds) else {
         return state.intern(&[b"pool"]);
     };
+    let class = &symbols.job_tables[number].2;
     let mut path = [0; PATH_BYTES_MAX];
     let length = match class.has_path {
         // SAFETY: by the caller; jobs of these classes go on behind the node::ThreadPoolWork.
-        true => unsafe { path_of_job(request, &mut path) },
+        true => unsafe { job_path::copy(number, request, &mut path) },
         false => 0,
     };
     match length {
         0 => state.intern(&[class.name.as_bytes()]),
         _ => state.intern(&[class.name.as_bytes(), b" ", &path[..length]]),
-    }
-}
-
-/// Copies the path a job of Node's file system keeps: a `std::string` (pointer, length, then a
-/// short string itself or the capacity) behind the node::ThreadPoolWork. 0 when there is none.
-///
-/// SAFETY: `request` is the `uv_work_t` of a live job with at least a `std::string` behind it.
-unsafe fn path_of_job(request: usize, path: &mut [u8; PATH_BYTES_MAX]) -> usize {
-    /// Bytes of the `uv_work_t` and of the pointer to the job's type.
-    const STRING: usize = 128 + 8;
-    const LONGEST: usize = libc::PATH_MAX as usize;
-    // SAFETY: by the caller.
-    let (at, length, capacity) = unsafe {
-        (
-            libuv::get::<usize>(request, STRING),
-            libuv::get::<usize>(request, STRING + 8),
-            libuv::get::<usize>(request, STRING + 16),
-        )
-    };
-    let is_short = at == request + STRING + 16;
-    let fits = match is_short {
-        true => length < 16,
-        false => (16..=LONGEST).contains(&capacity) && length <= capacity && at != 0,
-    };
-    if !fits || length == 0 {
-        return 0;
-    }
-    let wanted = length.min(PATH_BYTES_MAX);
-    let local = libc::iovec {
-        iov_base: path.as_mut_ptr().cast(),
-        iov_len: wanted,
-    };
-    let remote = libc::iovec {
-        iov_base: at as *mut libc::c_void,
-        iov_len: wanted,
-    };
-    // The kernel refuses an address that is none, should a later Node keep something else there.
-    // SAFETY: `path` has room for that many bytes.
-    let copied = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
-    let is_text = std::str::from_utf8(&path[..wanted]).map_or_else(
-        // Cut within a character.
-        |error| error.error_len().is_none() && error.valid_up_to() > 0,
-        |text| !text.contains('\0'),
-    );
-    match copied == wanted as isize && is_text {
-        true => whole_characters(&path[..wanted]),
-        false => 0,
-    }
-}
-
-/// Length of the text without a character that was cut.
-fn whole_characters(text: &[u8]) -> usize {
-    match std::str::from_utf8(text) {
-        Ok(_) => text.len(),
-        Err(error) => error.valid_up_to(),
     }
 }
 

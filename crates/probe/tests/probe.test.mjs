@@ -130,7 +130,7 @@ for (const node of nodes) {
 
     it('names jobs after what was asked for', async (t) => {
       const out = temporary(t);
-      const { major, file, short, zstd } = await run(node, out, 'names');
+      const { major, file, short, zstd, reads } = await run(node, out, 'names');
       const jobs = only(out)
         .of('register')
         .filter((r) => r.kind === 'pool');
@@ -142,6 +142,8 @@ for (const node of nodes) {
       // One job on Node 26; before, one for each of open, stat, read and close.
       const verb = major >= 26 ? 'readFile' : 'read';
       for (const path of [file, short]) assert.ok(names.has(`fs.${verb} ${path}`), `${[...names]}`);
+      const same = jobs.filter((r) => r.resource === `fs.${verb} ${file}`);
+      assert.ok(same.length >= reads, `${same.length}`);
       const bare = jobs.filter((r) => r.resource === 'pool' || r.resource === '0');
       assert.deepEqual(bare, []);
     });
