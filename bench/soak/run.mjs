@@ -3,7 +3,7 @@
 //
 //   node bench/soak/run.mjs [--node PATH] [--addon PATH] [--seconds 600] [--sets 8]
 //
-// The seconds are divided among the first so many sets of flags. Exits with 1 when a process failed.
+// The seconds are divided among the first so many sets of flags. Exits with 1 when one failed.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
