@@ -1,6 +1,7 @@
 /** `bobtail doctor`: the answer is valid, and says no where it has to. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { nodes } from './nodes.mjs';
 import { runBobtail } from './run-bobtail.mjs';
 import { assertValid } from './schemas.mjs';
 
@@ -38,3 +39,36 @@ test('a missing command is an error', async () => {
   assert.equal(result.stderr, 'bobtail: command not found (no-such-node)\n');
   assert.equal(result.stdout, '');
 });
+
+/** What the agent and the probe try, by the names that people see; in the order of their lists. */
+const MECHANISMS = [
+  'listening',
+  'next ticks',
+  'microtasks',
+  'timer callbacks',
+  'loop events',
+  'thread pool',
+  'runs of the timer list',
+  'code locations',
+  'garbage collections',
+  'time not running',
+  'ready times',
+  'http requests',
+  'http2 requests',
+  'promises',
+];
+
+for (const { path, version } of nodes) {
+  test(`every mechanism is told, and why one is missing (${version})`, async () => {
+    const { stdout } = await runBobtail(['doctor', '--json', '--', path]);
+    const { mechanisms } = JSON.parse(stdout).nodes[0];
+    const names = mechanisms.map(({ name }) => name);
+    for (const name of MECHANISMS) assert.ok(names.includes(name), `${name} in ${names.join()}`);
+    assert.equal(new Set(names).size, names.length, 'each once');
+    for (const { name, ok, reason } of mechanisms) {
+      assert.ok(ok ? reason === undefined : reason.length > 0, `${name}: ${reason}`);
+    }
+    const text = await runBobtail(['doctor', '--', path]);
+    for (const name of names) assert.ok(text.stdout.includes(`  ${name} `), name);
+  });
+}

@@ -63,7 +63,7 @@ for (const { path, version } of nodes) {
     assert.match(stdout, /recorded with --detail loop/);
   });
 
-  test(`${version}: --every and --for record bursts, and the report tells their share`, async (t) => {
+  test(`${version}: --every and --for record bursts, told with their share`, async (t) => {
     const command = [path, fixture('service.mjs'), 'http'];
     const flags = ['--every', '500ms', '--for', '0.1s'];
     const service = await startRecording(t, command, { flags });
