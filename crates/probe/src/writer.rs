@@ -104,6 +104,9 @@ pub struct Place {
     last_ns: u64,
 }
 
+/// Why a record finds no chunk.
+const DROPPED: [LossKind; 2] = [LossKind::NoChunk, LossKind::DiskFull];
+
 /// Writes records of one trace; on the loop thread only.
 pub struct Writer {
     pub live: Live,
@@ -113,8 +116,8 @@ pub struct Writer {
     /// The WORK record that may still be the last.
     pub last_work: Option<LastWork>,
     chunk: u64,
-    /// Records dropped since the last chunk.
-    dropped: u64,
+    /// How many losses of each kind of `DROPPED` the stream tells.
+    told: [u32; DROPPED.len()],
 }
 
 impl Writer {
@@ -128,7 +131,7 @@ impl Writer {
             not_running,
             last_work: None,
             chunk: 0,
-            dropped: 0,
+            told: [0; DROPPED.len()],
         }
     }
 
@@ -176,7 +179,6 @@ impl Writer {
     #[inline(always)]
     fn append(&mut self, encode: impl Fn(&mut Window, u64) -> Encoded) -> bool {
         if self.live.get(live::POSITION) > self.live.get(live::LIMIT) && !self.roll() {
-            self.lose_record();
             return false;
         }
         let position = self.live.get(live::POSITION);
@@ -200,7 +202,6 @@ impl Writer {
             self.put_not_running(trial.last_ns);
         }
         if self.live.get(live::POSITION) > self.live.get(live::LIMIT) && !self.roll() {
-            self.lose_record();
             return None;
         }
         let from = self.place();
@@ -240,12 +241,12 @@ impl Writer {
         true
     }
 
-    /// Goes on to the next chunk. False when none is mapped: the record is dropped.
+    /// Goes on to the next chunk. False when none is mapped: the record is dropped, and counted.
     #[cold]
     #[inline(never)]
     pub fn roll(&mut self) -> bool {
         let Some(next) = self.ring.next() else {
-            self.dropped += 1;
+            self.lose_record();
             return false;
         };
         if self.chunk != 0 {
@@ -254,9 +255,7 @@ impl Writer {
         }
         self.open(next);
         self.ring.advance(next);
-        if self.dropped != 0 {
-            self.tell_loss();
-        }
+        self.tell_losses();
         true
     }
 
@@ -295,10 +294,18 @@ impl Writer {
         unsafe { &mut *self.ring.base().add(at).cast::<[u8; CHUNK_HEADER_BYTES]>() }
     }
 
-    /// The chunk header already carries the event numbers, so the record skips none.
-    fn tell_loss(&mut self) {
-        let count = std::mem::take(&mut self.dropped);
-        self.put(|out, last_ns| encode::loss(out, last_ns, LossKind::NoChunk, count, 0));
+    /// Writes what was dropped since the last chunk, so that the stream and the counters agree. The
+    /// chunk header already carries the event numbers, so the records skip none.
+    fn tell_losses(&mut self) {
+        for (index, kind) in DROPPED.into_iter().enumerate() {
+            let lost = self.live.get(live::LOSSES + kind.code() as usize);
+            let untold = lost.wrapping_sub(self.told[index]);
+            let tell =
+                |out: &mut Window, last_ns| encode::loss(out, last_ns, kind, untold.into(), 0);
+            if untold != 0 && self.put(tell) {
+                self.told[index] = lost;
+            }
+        }
     }
 
     /// Opens a loop event and gives its number; 0 while silent.

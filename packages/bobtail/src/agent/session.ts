@@ -24,7 +24,7 @@ export interface Session {
   /** `CLOCK_MONOTONIC` at the start of the recording, in ns. */
   startNs: bigint;
   mechanisms: Mechanism[];
-  /** Opens the next chunk; false when none is ready. */
+  /** Opens the next chunk; false, and a loss counted, when none is ready. */
   roll(): boolean;
   /** Writes what the probe could not while JavaScript was writing a record. */
   flush(): void;

@@ -15,8 +15,9 @@ const live = new Uint32Array(session.live, LIVE_OFFSET_BYTES, LIVE_WORDS);
 const last = new Float64Array(session.live, LIVE_OFFSET_BYTES + 4 * LIVE_LAST_NS, 1);
 const ring = new Uint8Array(session.ring);
 const contexts = new Uint32Array(session.context);
-const nativeRoll = session.roll;
 const nativeFlush = session.flush;
+/** Asks for the next chunk; the probe counts the record that finds none. */
+const roll = session.roll;
 
 /** Time of the trace, in ns since its start. */
 export const nowNs = clockSince(session.startNs);
@@ -34,7 +35,6 @@ const HANDLE = 12;
 const PAUSED = 13;
 const BUSY = 14;
 const DEFERRED = 15;
-const LOST_NO_CHUNK = 16;
 
 // Tags and flags.
 const LOOP_BEGIN = 1;
@@ -270,13 +270,6 @@ function commit(at: number): void {
 function free(): void {
   live[BUSY] = 0;
   if (live[DEFERRED] !== 0) nativeFlush();
-}
-
-/** Asks for the next chunk. Counts the record that finds none; its event keeps its number. */
-function roll(): boolean {
-  if (nativeRoll()) return true;
-  live[LOST_NO_CHUNK] = live[LOST_NO_CHUNK]! + 1;
-  return false;
 }
 
 function time(at: number, timeNs: number): number {

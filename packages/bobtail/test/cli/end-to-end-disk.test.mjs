@@ -81,9 +81,13 @@ test('recording goes on when the disk has room again', { skip }, async (t) => {
   rmSync(join(disk, 'fill'));
   await loadUntilKept(service.port, join(disk, 'recording'));
   await load(service.port, { count: 200, path: () => '/hello' });
-  await service.end('SIGTERM');
+  const { stderr } = await service.end('SIGTERM');
   const { breakdown, losses, run } = await reportOf(join(disk, 'recording'));
-  assert.ok(losses['disk-full'] > 0);
+  const [, lost] = /\nbobtail: disk full: ([\d,]+) records? lost /.exec(stderr);
+  assert.equal(losses['disk-full'], Number(lost.replaceAll(',', '')), 'as record told');
+  const [, all] = / ([\d,]+) lost · /.exec(stderr);
+  const sum = losses['disk-full'] + (losses['no-chunk'] ?? 0);
+  assert.equal(sum, Number(all.replaceAll(',', '')), stderr);
   const rows = breakdown.filter(({ route }) => route === 'GET /hello');
   const late = rows.reduce((sum, { count }) => sum + count, 0);
   assert.equal(late, 200, 'after the disk had room again');
