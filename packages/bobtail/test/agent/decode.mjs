@@ -48,103 +48,122 @@ const LOOP_KINDS = [
 ];
 const MICRO_KINDS = [null, 'promise', 'tick', 'microtask', 'callback', 'agent', 'emitter'];
 
-/** Decodes the records of a byte range that starts in the given state. */
-export function decodeRecords(bytes, state) {
-  const records = [];
-  let at = 0;
-  const varint = () => {
+/** A place in the bytes of records, and the state of the stream there. */
+class Cursor {
+  constructor(bytes, state) {
+    this.bytes = bytes;
+    this.state = state;
+    this.at = 0;
+  }
+
+  varint() {
     let value = 0;
     let scale = 1;
     for (;;) {
-      const byte = bytes[at++];
+      const byte = this.bytes[this.at++];
       value += (byte & 127) * scale;
       if (byte < 128) return value;
       scale *= 128;
     }
-  };
-  const time = () => {
-    state.lastNs += varint();
-    return state.lastNs;
-  };
-  const open = () => {
-    state.current = ++state.event;
-    return state.current;
-  };
-  const closeEvent = () => {
-    state.current = 0;
-    state.loop = 0;
-  };
-  const readers = {
-    'loop-begin'(low, high) {
-      const r = { beginNs: time(), kind: LOOP_KINDS[varint()], handle: varint(), op: 0 };
-      r.event = state.loop = open();
-      if (high) r.op = varint();
-      if (low) Object.assign(r, { readyNs: r.beginNs - varint(), quality: varint() });
-      if (low && r.kind === 'pool') r.runNs = varint();
-      return r;
-    },
-    'loop-end': () => {
-      closeEvent();
-      return { atNs: time() };
-    },
-    micro(low, high) {
-      const r = { kind: MICRO_KINDS[varint()] };
-      if (low) r.beginNs = time();
-      r.event = open();
-      r.registrar = high ? r.event - varint() : 0;
-      return r;
-    },
-    resume(low) {
-      const gap = varint();
-      state.current = gap === 0xffffffff ? 0 : state.event - gap;
-      return { event: state.current, ...(low ? { atNs: time() } : {}) };
-    },
-    poll: () => {
-      closeEvent();
-      const r = { enterNs: time(), blockedNs: varint(), ready: varint() };
-      return r;
-    },
-    register(low) {
-      const r = { atNs: time(), op: varint(), kind: LOOP_KINDS[varint()], name: varint() };
-      if (low) r.dueNs = r.atNs + varint();
-      return r;
-    },
-    write(low) {
-      const r = { atNs: time(), handle: varint(), bytes: varint(), unsent: 0 };
-      if (low) r.unsent = varint();
-      return r;
-    },
-    'handle-open': () => ({ atNs: time(), handle: varint(), kind: varint(), name: varint() }),
-    'handle-close': () => ({ atNs: time(), handle: varint() }),
-    source: () => ({ atNs: time(), request: varint(), name: varint() }),
-    sink: () => ({ atNs: time(), request: varint(), name: varint(), status: varint() }),
-    gc: () => ({ atNs: time(), durationNs: varint(), kind: varint() }),
-    location: () => ({ atNs: time(), name: varint() }),
-    mark: () => ({ atNs: time(), kind: varint(), name: varint() }),
-    work(low, high) {
-      const r = { atNs: time(), spanNs: varint(), jitNs: 0, icNs: 0 };
-      if (low) r.jitNs = varint();
-      if (high) r.icNs = varint();
-      return r;
-    },
-    'not-running'() {
-      const r = { atNs: time() };
-      return { ...r, endNs: r.atNs - varint(), durationNs: varint(), cause: varint() };
-    },
-    loss: () => {
-      const r = { kind: varint(), count: varint(), events: varint() };
-      state.event += r.events;
-      return r;
-    },
-  };
-  while (at < bytes.length) {
-    const start = at;
-    const tag = bytes[at++];
+  }
+
+  time() {
+    this.state.lastNs += this.varint();
+    return this.state.lastNs;
+  }
+
+  /** So many numbers, one after the other, under these names. */
+  numbers(...names) {
+    return Object.fromEntries(names.map((name) => [name, this.varint()]));
+  }
+
+  openEvent() {
+    this.state.current = ++this.state.event;
+    return this.state.current;
+  }
+
+  closeEvent() {
+    this.state.current = 0;
+    this.state.loop = 0;
+  }
+}
+
+/** The fields of each kind; `low` and `high` are the two flags of the tag. */
+const READERS = {
+  'loop-begin'(c, low, high) {
+    const r = { beginNs: c.time(), kind: LOOP_KINDS[c.varint()], handle: c.varint(), op: 0 };
+    r.event = c.state.loop = c.openEvent();
+    if (high) r.op = c.varint();
+    if (low) Object.assign(r, { readyNs: r.beginNs - c.varint(), quality: c.varint() });
+    if (low && r.kind === 'pool') r.runNs = c.varint();
+    return r;
+  },
+  'loop-end'(c) {
+    c.closeEvent();
+    return { atNs: c.time() };
+  },
+  micro(c, low, high) {
+    const r = { kind: MICRO_KINDS[c.varint()] };
+    if (low) r.beginNs = c.time();
+    r.event = c.openEvent();
+    r.registrar = high ? r.event - c.varint() : 0;
+    return r;
+  },
+  resume(c, low) {
+    const gap = c.varint();
+    c.state.current = gap === 0xffffffff ? 0 : c.state.event - gap;
+    return { event: c.state.current, ...(low ? { atNs: c.time() } : {}) };
+  },
+  poll(c) {
+    c.closeEvent();
+    return { enterNs: c.time(), ...c.numbers('blockedNs', 'ready') };
+  },
+  register(c, low) {
+    const r = { atNs: c.time(), op: c.varint(), kind: LOOP_KINDS[c.varint()], name: c.varint() };
+    if (low) r.dueNs = r.atNs + c.varint();
+    return r;
+  },
+  write(c, low) {
+    const r = { atNs: c.time(), ...c.numbers('handle', 'bytes'), unsent: 0 };
+    if (low) r.unsent = c.varint();
+    return r;
+  },
+  'handle-open': (c) => ({ atNs: c.time(), ...c.numbers('handle', 'kind', 'name') }),
+  'handle-close': (c) => ({ atNs: c.time(), ...c.numbers('handle') }),
+  source: (c) => ({ atNs: c.time(), ...c.numbers('request', 'name') }),
+  sink: (c) => ({ atNs: c.time(), ...c.numbers('request', 'name', 'status') }),
+  gc: (c) => ({ atNs: c.time(), ...c.numbers('durationNs', 'kind') }),
+  location: (c) => ({ atNs: c.time(), ...c.numbers('name') }),
+  mark: (c) => ({ atNs: c.time(), ...c.numbers('kind', 'name') }),
+  work(c, low, high) {
+    const r = { atNs: c.time(), spanNs: c.varint(), jitNs: 0, icNs: 0 };
+    if (low) r.jitNs = c.varint();
+    if (high) r.icNs = c.varint();
+    return r;
+  },
+  'not-running'(c) {
+    const atNs = c.time();
+    return { atNs, endNs: atNs - c.varint(), ...c.numbers('durationNs', 'cause') };
+  },
+  loss(c) {
+    const r = c.numbers('kind', 'count', 'events');
+    c.state.event += r.events;
+    return r;
+  },
+};
+
+/** Decodes the records of a byte range that starts in the given state. */
+export function decodeRecords(bytes, state) {
+  const records = [];
+  const cursor = new Cursor(bytes, state);
+  while (cursor.at < bytes.length) {
+    const start = cursor.at;
+    const tag = bytes[cursor.at++];
     const type = KINDS[tag & 63];
     if (type === undefined) throw new Error(`bad tag ${tag} at byte ${start}`);
     const owner = state.current;
     const loopBefore = state.loop;
-    const record = readers[type]((tag & 64) !== 0, (tag & 128) !== 0);
+    const record = READERS[type](cursor, (tag & 64) !== 0, (tag & 128) !== 0);
     if (type === 'micro' && loopBefore === 0) throw new Error(`micro outside at byte ${start}`);
     records.push({ type, owner, ...record });
   }

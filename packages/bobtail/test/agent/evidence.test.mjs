@@ -12,16 +12,18 @@ import { get, nodes, serve } from './nodes.mjs';
 const { analyzeRequest } = createRequire(import.meta.url)('../../dist/index.js');
 const later = (delayMs) => new Promise((done) => setTimeout(done, delayMs));
 
-/** Records `count` requests of `route`, one every 4 ms, and explains each. */
+/** Records `count` requests of `route`, all asked before one is answered, and explains each. */
 async function explained(node, route, count) {
-  const end = await serve(node, 'callback-queue.cjs', async (port) => {
+  const drive = async (port) => {
     const all = [];
     for (let i = 1; i <= count; i++) {
       all.push(get(port, `/${route}/${i}`));
       await later(4);
     }
     await Promise.all(all);
-  });
+  };
+  const env = { LINES: String(count) };
+  const end = await serve(node, 'callback-queue.cjs', drive, { env });
   const answers = [];
   for (let rank = 1; answers.length < count; rank++) {
     const answer = await analyzeRequest(end.folder, { slowest: rank });

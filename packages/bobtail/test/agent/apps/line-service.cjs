@@ -1,12 +1,24 @@
-/** Answers each line `<ms> …` after so many ms, in the order of arrival. Tells its port by IPC. */
+/**
+ * Answers each line `<ms> …` after so many ms, in the order of arrival, and not before as many as
+ * LINES have come. Tells its port by IPC.
+ */
 const net = require('node:net');
+
+let missing = Number(process.env.LINES ?? 0);
+let haveCome;
+const allCame = new Promise((done) => {
+  haveCome = done;
+});
+if (missing === 0) haveCome();
 
 const server = net.createServer((socket) => {
   let rest = '';
   let last = Promise.resolve();
   const answer = (line) => {
     const ready = new Promise((done) => setTimeout(done, Number.parseInt(line, 10)));
-    last = Promise.all([last, ready]).then(() => socket.write(`${line}\n`));
+    last = Promise.all([last, ready, allCame]).then(() => socket.write(`${line}\n`));
+    missing -= 1;
+    if (missing === 0) haveCome();
   };
   socket.on('data', (chunk) => {
     const lines = (rest + chunk).split('\n');
