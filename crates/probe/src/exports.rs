@@ -1,6 +1,7 @@
 //! What JavaScript calls: `start`, `roll`, `flush`, `intern`, `adopt`, `message`, `begin`, `pause`,
 //! `resume`, `stop`, `inspect`.
 
+use std::cell::Cell;
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -120,7 +121,13 @@ export!(resume, |scope, _arguments: 0| scope.boolean(pauses::resume()));
 export!(stop, |scope, _arguments: 0| scope.boolean(start::stop()));
 export!(inspect, |scope, _arguments: 0| inspect_with(scope));
 
+thread_local! {
+    /// Environment of this thread whose end is waited for; 0 none.
+    static ENV: Cell<usize> = const { Cell::new(0) };
+}
+
 unsafe extern "C" fn clean_up(_: *mut c_void) {
+    ENV.set(0);
     start::clean_up();
 }
 
@@ -157,7 +164,10 @@ fn start_with(scope: Scope, options: Value) -> Value {
     };
     match start::start(uv_loop, scope.env() as usize, description) {
         Ok(started) => {
-            scope.on_cleanup(clean_up);
+            // Node ends the process when the same hook is added twice.
+            if ENV.replace(scope.env() as usize) != scope.env() as usize {
+                scope.on_cleanup(clean_up);
+            }
             describe(scope, &started)
         }
         Err(refusal) => scope.throw(refusal.code, &refusal.message),
