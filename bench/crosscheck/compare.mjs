@@ -1,11 +1,11 @@
 // Sets Bobtail's shares beside the sampler's, over exactly the same time.
 //
-// Only samples within a request's own time on the thread count, and only segments between the first
-// and the last sample. Time in which the thread was preempted has no samples, so it is left out
-// of Bobtail's sum, too, and so is the loop's own time between events, mostly in the kernel. `sweep`
-// is memory that the program itself sweeps when it allocates: a collector's work outside any
-// collection, which Bobtail does not tell from native. `probe` is the probe's own code; both count
-// as native here. `hidden` are sleeps on a condition whose caller the sampler could not see.
+// Only samples within a request's own time on the thread count, and only segments between the
+// first and the last sample. Time in which the thread was preempted has no samples, so it is left
+// out of Bobtail's sum, too, and so is the loop's own time between events, mostly in the kernel.
+// `sweep` is memory that the program itself sweeps when it allocates: a collector's work outside
+// any collection, which Bobtail does not tell from native. `probe` is the probe's own code; both
+// count as native here. `hidden` are sleeps on a condition whose caller the sampler could not see.
 
 const CLASSES = ['gc', 'jit', 'ic', 'native'];
 /** Differences beyond this many points are called a disagreement. */

@@ -1,8 +1,9 @@
 // The load of a cross-check and the start of its sampler; run by `bobtail record --on-port`.
 //
 // One request after the other, so that each piece of the thread's time belongs to one request. The
-// sampler is perf: it interrupts the thread by a timer of the kernel's and walks its stack, and does
-// so again when the thread goes to sleep; it knows nothing of Bobtail. Needs $PORT, $CROSSCHECK_PERF (where samples go) and $CROSSCHECK_MS.
+// sampler is perf: it interrupts the thread by a timer of the kernel's and walks its stack, and
+// does so again when the thread goes to sleep; it knows nothing of Bobtail. Needs $PORT,
+// $CROSSCHECK_PERF (where samples go) and $CROSSCHECK_MS.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { LOAD_CORE, pin, pinThread, SERVER_CORE } from '../harness/cpu.mjs';

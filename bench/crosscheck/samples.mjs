@@ -1,25 +1,66 @@
 // Samples of a thread's stack, and what each says the thread was doing.
 //
-// Symbols of the node executable tell it, not anything Bobtail measured: the function nearest to the
-// leaf that belongs to a collection, to a compilation or to an inline-cache miss decides; JavaScript
-// entered again from within (a getter run by a miss) is the program's own.
+// Symbols of the node executable tell it, not anything Bobtail measured: the function nearest to
+// the leaf that belongs to a collection, to a compilation or to an inline-cache miss decides;
+// JavaScript entered again from within (a getter run by a miss) is the program's own.
 import { spawnSync } from 'node:child_process';
 
 /** CPU time of the thread between two samples. */
 export const PERIOD_NS = 500_000;
+
+/** A name of V8's that begins with one of these. */
+const ofV8 = (names) =>
+  new RegExp(`^v8::internal::(${names.map(({ source }) => source).join('|')})`);
 
 /** Entries of V8 into each kind of work, by C++ name as perf prints it. */
 const CLASSES = [
   ['native', /^v8::internal::\(anonymous namespace\)::Invoke\b|^Builtins_JS(Construct)?Entry/],
   [
     'gc',
-    /^v8::internal::(Heap::(CollectGarbage|PerformGarbageCollection|Scavenge|MarkCompact|AllocateRawWithLightRetry)|IncrementalMarking|MarkCompactCollector|MinorMarkSweepCollector|ScavengerCollector|Scavenger|GlobalHandles::.*(GC|Weak))/,
+    ofV8([
+      /Heap::CollectGarbage/,
+      /Heap::PerformGarbageCollection/,
+      /Heap::Scavenge/,
+      /Heap::MarkCompact/,
+      /Heap::AllocateRawWithLightRetry/,
+      /IncrementalMarking/,
+      /MarkCompactCollector/,
+      /MinorMarkSweepCollector/,
+      /ScavengerCollector/,
+      /Scavenger/,
+      /GlobalHandles::.*(GC|Weak)/,
+    ]),
   ],
   ['sweep', /^v8::internal::(\w*Sweeper|Sweeper::\w+)::/],
   ['ic', /^v8::internal::Runtime_\w*IC(NoFeedback)?_(Miss|Slow)\w*/],
   [
     'jit',
-    /^v8::internal::(Compiler::|parsing::|baseline::|BaselineBatchCompiler|TieringManager::|OptimizingCompile|OptimizingCompileDispatcher|maglev::|compiler::|interpreter::|(\w*Unoptimized|\w*Optimized|Turbofan|Maglev)Compilation|Runtime_(Compile|InstallBaseline|InstallSFI|InstallBytecode|BytecodeBudgetInterrupt|StackGuard|Notify|OptimizeTurbofan|OptimizeMaglev|StartTurbofan|StartMaglev|HealOptimized|MarkLazyDeopt))/,
+    ofV8([
+      /Compiler::/,
+      /parsing::/,
+      /baseline::/,
+      /BaselineBatchCompiler/,
+      /TieringManager::/,
+      /OptimizingCompile/,
+      /OptimizingCompileDispatcher/,
+      /maglev::/,
+      /compiler::/,
+      /interpreter::/,
+      /(\w*Unoptimized|\w*Optimized|Turbofan|Maglev)Compilation/,
+      /Runtime_Compile/,
+      /Runtime_InstallBaseline/,
+      /Runtime_InstallSFI/,
+      /Runtime_InstallBytecode/,
+      /Runtime_BytecodeBudgetInterrupt/,
+      /Runtime_StackGuard/,
+      /Runtime_Notify/,
+      /Runtime_OptimizeTurbofan/,
+      /Runtime_OptimizeMaglev/,
+      /Runtime_StartTurbofan/,
+      /Runtime_StartMaglev/,
+      /Runtime_HealOptimized/,
+      /Runtime_MarkLazyDeopt/,
+    ]),
   ],
 ];
 
@@ -63,9 +104,9 @@ function records(text) {
 }
 
 /**
- * What the thread did by the samples of `file`: `{fromNs, untilNs, work, deciding, slept}`, in order
- * of time. A sample stands for the CPU time until the next; a sleep lasts as long as it lasted. Time
- * in which the thread was preempted is no work of its own and is left out.
+ * What the thread did by the samples of `file`: `{fromNs, untilNs, work, deciding, slept}`, in
+ * order of time. A sample stands for the CPU time until the next; a sleep lasts as long as it
+ * lasted. Time in which the thread was preempted is no work of its own and is left out.
  */
 export function readSamples(file) {
   const fields = ['-F', 'event,tid,time,ip,sym', '--show-switch-events'];

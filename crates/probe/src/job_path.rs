@@ -1,9 +1,9 @@
 //! Reads the path that a job of Node's own file system keeps in itself.
 //!
 //! No header tells where it is, so nothing is believed before it was seen: the kernel copies the
-//! path of the first jobs of a class, since it refuses an address that is none. Every job of a class
-//! has the same fields, so when all of these were paths the later ones are read without asking
-//! again, which would cost more than the rest of what is recorded of a job.
+//! path of the first jobs of a class, since it refuses an address that is none. Every job of a
+//! class has the same fields, so when all of these were paths the later ones are read without
+//! asking again, which would cost more than the rest of what is recorded of a job.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
