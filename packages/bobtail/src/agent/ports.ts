@@ -56,14 +56,17 @@ export function followPorts(stream: Stream, openMessage: OpenMessage): void {
 
 function followPosts(stream: Stream, prototype: MessagePort): void {
   const post = prototype.postMessage as AnyFunction;
-  function postMessage(this: object): unknown {
-    // biome-ignore lint/complexity/noArguments: passes on exactly what it was given
-    const result = Reflect.apply(post, this, arguments);
-    // After it: what can not be cloned is not posted, and cloning is the poster's own work.
-    if (this instanceof MessagePort) stream.write(handleOf(stream, this), stream.nowNs());
-    return result;
-  }
-  replace(prototype, 'postMessage', postMessage);
+  // A method, because the original can not be constructed either.
+  const wrapper = {
+    postMessage(this: object): unknown {
+      // biome-ignore lint/complexity/noArguments: passes on exactly what it was given
+      const result = Reflect.apply(post, this, arguments);
+      // After it: what can not be cloned is not posted, and cloning is the poster's own work.
+      if (this instanceof MessagePort) stream.write(handleOf(stream, this), stream.nowNs());
+      return result;
+    },
+  };
+  replace(prototype, 'postMessage', wrapper.postMessage);
 }
 
 /** A port of a worker is named after its thread, before it is used in any other way. */
@@ -80,12 +83,14 @@ function followWorkers(stream: Stream): void {
     const port: unknown = symbol && Reflect.get(worker, symbol);
     if (port instanceof MessagePort) open(stream, port, `worker ${worker.threadId}`);
   }
-  function postMessage(this: Worker): unknown {
-    nameWorker(this);
-    // biome-ignore lint/complexity/noArguments: passes on exactly what it was given
-    return Reflect.apply(post, this, arguments);
-  }
-  replace(prototype, 'postMessage', postMessage);
+  const wrapper = {
+    postMessage(this: Worker): unknown {
+      nameWorker(this);
+      // biome-ignore lint/complexity/noArguments: passes on exactly what it was given
+      return Reflect.apply(post, this, arguments);
+    },
+  };
+  replace(prototype, 'postMessage', wrapper.postMessage);
   process.on('worker', nameWorker);
 }
 

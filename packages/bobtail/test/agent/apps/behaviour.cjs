@@ -11,6 +11,7 @@ const net = require('node:net');
 const timers = require('node:timers');
 const timerPromises = require('node:timers/promises');
 const util = require('node:util');
+const { MessageChannel, MessagePort, Worker } = require('node:worker_threads');
 
 const seen = {};
 const note = (name, value) => {
@@ -44,6 +45,8 @@ function shapes() {
     turn: timerPromises.setImmediate,
     wait: timerPromises.scheduler.wait,
     yield: timerPromises.scheduler.yield,
+    post: MessagePort.prototype.postMessage,
+    postToWorker: Worker.prototype.postMessage,
   };
   for (const [name, f] of Object.entries(functions)) {
     const keys = Reflect.ownKeys(f).map(String).sort();
@@ -259,6 +262,35 @@ async function contexts() {
   note('resource.bind', resource.bind((a) => a + 1)(4));
 }
 
+async function messages() {
+  const { port1, port2 } = new MessageChannel();
+  const next = (target) => new Promise((done) => target.once('message', done));
+  const arrived = next(port2);
+  const returned = port1.postMessage({ a: [1] });
+  note('message', [returned, await arrived, Reflect.ownKeys(port1).length]);
+  note(
+    'message that can not be cloned',
+    thrown(() => port1.postMessage(() => undefined)),
+  );
+  const emitted = [];
+  port2.on('message', (value) => emitted.push(value));
+  port2.emit('message', 'emitted');
+  const bytes = new ArrayBuffer(8);
+  const moved = next(port2);
+  port1.postMessage(bytes, [bytes]);
+  note('message moved', [(await moved).byteLength, bytes.byteLength, emitted.length]);
+  port1.close();
+  const worker = new Worker(
+    "require('worker_threads').parentPort.on('message', (m) => { throw new Error(m) })",
+    { eval: true },
+  );
+  worker.postMessage('planted');
+  note(
+    'error of a worker',
+    await new Promise((done) => worker.on('error', (e) => done(e.message))),
+  );
+}
+
 async function uncaught() {
   const messages = [];
   process.on('uncaughtException', (error) => messages.push(error.message));
@@ -336,6 +368,7 @@ async function main() {
   await contexts();
   await deepRecursion();
   await children();
+  await messages();
   await uncaught();
   console.log(JSON.stringify(seen, null, 1));
 }
