@@ -73,6 +73,24 @@ function checkFile(file) {
   checkPureSource(file, lines);
 }
 
+/** Each invariant names what holds it as `file: name`; both must be there. */
+function checkInvariants(file) {
+  const lines = readFileSync(`${root}/${file}`, 'utf8').split('\n');
+  const first = lines.findIndex((line) => line.startsWith('| invariant'));
+  if (first < 0) complain(file, 0, 'no table of invariants');
+  for (const [index, line] of lines.entries()) {
+    if (index < first + 2 || !line.startsWith('|')) continue;
+    const holders = [...line.matchAll(/`([\w./-]+\.\w+): ([^`]+)`/g)];
+    if (holders.length === 0) complain(file, index + 1, 'an invariant that no test holds');
+    for (const [, path, name] of holders) {
+      const isThere = existsSync(`${root}/${path}`);
+      if (!isThere || !readFileSync(`${root}/${path}`, 'utf8').includes(name)) {
+        complain(file, index + 1, `no ${name} in ${path}`);
+      }
+    }
+  }
+}
+
 function checkDependencies() {
   const options = { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 };
   const args = ['metadata', '--format-version=1', '--no-deps'];
@@ -92,6 +110,7 @@ const files = execFileSync('git', list, { cwd: root, encoding: 'utf8' })
   .split('\n')
   .filter(Boolean);
 for (const file of new Set(files)) if (existsSync(`${root}/${file}`)) checkFile(file);
+checkInvariants('ARCHITECTURE.md');
 checkDependencies();
 for (const problem of problems) process.stdout.write(`${problem}\n`);
 process.stdout.write(`tidy: ${files.length} files, ${problems.length} problems\n`);
