@@ -36,7 +36,8 @@ async function slowRead(planted) {
 async function fanOut(planted, response) {
   planted.resource('reading', 'fs.read');
   planted.note('wait');
-  const pending = Promise.all([sleep(35), slowRead(planted), ask(20)]);
+  const rested = sleep(35).then(() => planted.note('rested'));
+  const pending = Promise.all([rested, slowRead(planted), ask(20)]);
   planted.note('waitEnd');
   await pending;
   await null;

@@ -9,14 +9,17 @@ const orders = Array.from({ length: 5_000 }, (_, id) => ({ id, customer: `custom
 const hog = {};
 
 function serializeEverything(planted, response) {
+  const delayNs = truth.runDelayNs();
   const untilNs = truth.nowNs() + HOG_MS * 1e6;
   while (truth.nowNs() < untilNs) JSON.stringify(orders);
   planted.answer(response);
   hog.ended = planted.marks.ended;
+  hog.delayNs = truth.runDelayNs() - delayNs;
 }
 
 function quick(planted, response) {
   planted.set('hogEnded', hog.ended);
+  planted.set('hogDelay', hog.delayNs);
   planted.answer(response);
 }
 

@@ -17,6 +17,12 @@ function nowNs() {
   return Number(process.hrtime.bigint());
 }
 
+/** How long this thread could have run and did not, in ns since its start; 0 where unknown. */
+function runDelayNs() {
+  if (!fs.existsSync('/proc/thread-self/schedstat')) return 0;
+  return Number(fs.readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[1]);
+}
+
 /** What is known about one request. */
 class Planted {
   /** @param {import('node:http').IncomingMessage} request */
@@ -92,4 +98,4 @@ function socketPath(name) {
   return path.join(PLANTED_FILE ? path.dirname(PLANTED_FILE) : os.tmpdir(), name);
 }
 
-module.exports = { begin, listen, nowNs, socketPath, spin };
+module.exports = { begin, listen, nowNs, runDelayNs, socketPath, spin };
