@@ -153,6 +153,7 @@ fn start_with(scope: Scope, options: Value) -> Value {
         pid: number(c"pid").unwrap_or(0.0) as u32,
         thread: number(c"thread").unwrap_or(0.0) as u32,
         detail: u32::from(text(c"detail").as_deref() == Some("loop")),
+        follows_switches: number(c"notRunning") == Some(1.0),
         node: text(c"nodeVersion").unwrap_or_default(),
         arch: text(c"arch").unwrap_or_default(),
         start_ns: 0,

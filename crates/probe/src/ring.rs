@@ -191,6 +191,7 @@ mod tests {
             pid: 1,
             thread: 0,
             detail: 0,
+            follows_switches: false,
             node: "v0".into(),
             arch: "x64".into(),
             start_ns: 0,

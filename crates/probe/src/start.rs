@@ -182,13 +182,14 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
     Ok(started)
 }
 
-/// The kernel's switches of this thread. Only where everything is recorded: a switch costs up to a
-/// microsecond more, which shows where pool threads and loop share one processor.
+/// The kernel's switches of this thread. Only where they are asked for: each costs the kernel about
+/// a microsecond more, also those of a loop that waits, which is more than all the rest of a
+/// recording where requests are short.
 fn switches(description: &Description, mechanisms: &mut Vec<Mechanism>) -> Option<Switches> {
-    if description.detail != 0 {
-        return None;
-    }
-    let switches = Switches::follow();
+    let switches = match description.follows_switches {
+        true => Switches::follow(),
+        false => Err("not asked for: record --not-running".to_owned()),
+    };
     mechanisms.push(Mechanism {
         name: "not-running",
         refused: switches.as_ref().err().cloned(),

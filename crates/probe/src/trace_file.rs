@@ -17,6 +17,8 @@ pub struct Description {
     pub thread: u32,
     /// 0 full, 1 loop.
     pub detail: u32,
+    /// The kernel is asked to record each switch of the thread.
+    pub follows_switches: bool,
     pub node: String,
     pub arch: String,
     pub start_ns: u64,

@@ -17,6 +17,7 @@ function start() {
     pid: process.pid,
     thread: worker.threadId,
     detail: 'full',
+    notRunning: 1,
     maxBytes: 64e6,
     nodeVersion: process.version,
     arch: process.arch,

@@ -13,6 +13,8 @@ export interface StartOptions {
   pid: number;
   thread: number;
   detail: 'full' | 'loop';
+  /** 1: have the kernel record each switch of the loop thread. */
+  notRunning: 0 | 1;
   maxBytes: number;
   chunkBytes: number;
   nodeVersion: string;

@@ -78,6 +78,7 @@ function openStream(settings: Settings): Stream {
       pid: process.pid,
       thread: threadId,
       detail: settings.detail,
+      notRunning: settings.notRunning ? 1 : 0,
       maxBytes: settings.maxBytes,
       chunkBytes: CHUNK_BYTES,
       nodeVersion: process.version,

@@ -15,6 +15,8 @@ export interface Settings {
   detail: 'full' | 'loop';
   /** Bound of each trace file, in bytes; 0 leaves it to the probe. */
   maxBytes: number;
+  /** Have the kernel record each switch of the loop thread. */
+  notRunning: boolean;
   /** Record in bursts; all the time without. */
   bursts?: Bursts;
 }
@@ -35,6 +37,7 @@ export function readSettings(
     folder,
     detail: env.BOBTAIL_DETAIL === 'loop' ? 'loop' : 'full',
     maxBytes: Number.isSafeInteger(maxBytes) && maxBytes > 0 ? maxBytes : 0,
+    notRunning: env.BOBTAIL_NOT_RUNNING === '1',
     ...readBursts(env.BOBTAIL_BURSTS ?? ''),
   };
 }

@@ -73,6 +73,7 @@ interface RecordFlags {
   every?: string;
   for?: string;
   detail: Detail;
+  notRunning: boolean;
   maxSize: string;
   bestEffort: boolean;
   report: boolean;
@@ -96,6 +97,7 @@ function addRecord(program: Command): void {
     .addOption(
       new Option('--detail <detail>', 'what to record').choices(['full', 'loop']).default('full'),
     )
+    .option('--not-running', 'tell when the loop waited for a CPU; costs a little more', false)
     .option('--max-size <size>', 'bound of each trace file', MAX_SIZE_DEFAULT)
     .option('--best-effort', 'run the service unrecorded when it cannot be recorded', false)
     .option('--no-report', 'after --on-port or --duration: do not print the report')
@@ -116,6 +118,7 @@ function addRecord(program: Command): void {
         ...(durationNs === undefined ? {} : { durationNs }),
         ...parseBursts(flags),
         detail: flags.detail,
+        notRunning: flags.notRunning,
         maxBytes: parseSizeBytes(flags.maxSize, '--max-size'),
         bestEffort: flags.bestEffort,
         quiet: flags.quiet,

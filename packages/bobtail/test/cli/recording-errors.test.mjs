@@ -13,6 +13,7 @@ const RUN = {
   warmupNs: 0,
   maxBytes: 1_048_576,
   bursts: null,
+  notRunning: false,
   outcome: null,
   host: { arch: 'x64', cpus: 2, kernel: '6.1.0', stealNs: null },
 };

@@ -84,7 +84,12 @@ interface Trial {
 
 function runTrial(folder: string, command: readonly string[]): Promise<Trial> {
   const [file = '', ...args] = command;
-  const env = recordingEnv(folder, { detail: 'full', maxBytes: TRIAL_BYTES_MAX, bursts: null });
+  const env = recordingEnv(folder, {
+    detail: 'full',
+    maxBytes: TRIAL_BYTES_MAX,
+    bursts: null,
+    notRunning: true,
+  });
   const options = { env, timeout: TRIAL_TIMEOUT_MS };
   return new Promise((resolve, reject) => {
     execFile(file, [...args, '-e', TRIAL], options, (error, stdout, stderr) => {

@@ -37,6 +37,8 @@ export interface RunFile {
   readonly maxBytes: number;
   /** null: recorded all the time. */
   readonly bursts: Bursts | null;
+  /** The kernel was asked to record each switch of the loop threads. */
+  readonly notRunning: boolean;
   readonly outcome: Outcome | null;
   readonly host: {
     readonly arch: string;

@@ -27,7 +27,7 @@ export function checkAgent(): void {
 /** The environment of a recorded command: the user's, and the agent with its settings. */
 export function recordingEnv(
   folder: string,
-  run: Pick<RunFile, 'detail' | 'maxBytes' | 'bursts'>,
+  run: Pick<RunFile, 'detail' | 'maxBytes' | 'bursts' | 'notRunning'>,
 ): NodeJS.ProcessEnv {
   return {
     ...process.env,
@@ -36,6 +36,7 @@ export function recordingEnv(
     BOBTAIL_DETAIL: run.detail,
     BOBTAIL_MAX_BYTES: String(run.maxBytes),
     ...(run.bursts === null ? {} : { BOBTAIL_BURSTS: burstsInMs(run.bursts) }),
+    ...(run.notRunning ? { BOBTAIL_NOT_RUNNING: '1' } : {}),
     BOBTAIL_PARENT_PID: String(process.pid),
   };
 }

@@ -35,6 +35,8 @@ export interface RecordOptions {
   readonly durationNs?: number;
   readonly detail: Detail;
   readonly maxBytes: number;
+  /** Have the kernel record each switch of the loop threads, which costs. */
+  readonly notRunning?: boolean;
   /** Record in bursts; all the time without. */
   readonly bursts?: Bursts;
   /** Run the service unrecorded when it cannot be recorded. */
@@ -101,6 +103,7 @@ function describeRun(options: RecordOptions, node: string | undefined): RunFile 
     warmupNs: options.warmupNs,
     maxBytes: options.maxBytes,
     bursts: options.bursts ?? null,
+    notRunning: options.notRunning ?? false,
     outcome: null,
     host: describeHost(),
   };
