@@ -70,157 +70,238 @@ fn head(header: &Header, strings: &Strings) -> String {
 
 /// One record, without a line end.
 pub fn line(record: &Record, start_ns: Ns, strings: &Strings) -> String {
-    let at = |ns: Ns| Relative { ns, start_ns };
-    let name = |id| Name { id, strings };
-    let optional = |ns: Option<Ns>| ns.map_or("-".to_owned(), |ns| at(ns).to_string());
-    match *record {
-        Record::LoopBegin {
-            event,
-            kind,
-            begin_ns,
-            ready,
-            handle,
-            op,
-            run_ns,
-        } => {
-            let ready = ready.map_or("-".to_owned(), |ready| {
-                format!("{}:{}", at(ready.at_ns), ready.quality.word())
-            });
-            format!(
-                "{} loop-begin event={event} kind={} ready={ready} handle={handle} op={op} \
+    let text = Text { start_ns, strings };
+    match record {
+        Record::LoopBegin { .. }
+        | Record::LoopEnd { .. }
+        | Record::Micro { .. }
+        | Record::Resume { .. }
+        | Record::Poll { .. } => text.event(record),
+        Record::Register { .. }
+        | Record::Write { .. }
+        | Record::HandleOpen { .. }
+        | Record::HandleClose { .. } => text.cause(record),
+        Record::Gc { .. } | Record::Work { .. } | Record::NotRunning { .. } => text.cost(record),
+        Record::Source { .. }
+        | Record::Sink { .. }
+        | Record::Location { .. }
+        | Record::Mark { .. }
+        | Record::Loss { .. } => text.moment(record),
+    }
+}
+
+/// What the numbers of a record stand for. Each function knows the kinds that `line` gives it.
+struct Text<'a> {
+    start_ns: Ns,
+    strings: &'a Strings,
+}
+
+impl Text<'_> {
+    fn at(&self, ns: Ns) -> Relative {
+        Relative {
+            ns,
+            start_ns: self.start_ns,
+        }
+    }
+
+    fn optional(&self, ns: Option<Ns>) -> String {
+        ns.map_or("-".to_owned(), |ns| self.at(ns).to_string())
+    }
+
+    fn name(&self, id: StringId) -> Name<'_> {
+        Name {
+            id,
+            strings: self.strings,
+        }
+    }
+
+    /// Events and what lies between them.
+    fn event(&self, record: &Record) -> String {
+        match *record {
+            Record::LoopBegin {
+                event,
+                kind,
+                begin_ns,
+                ready,
+                handle,
+                op,
+                run_ns,
+            } => {
+                let ready = ready.map_or("-".to_owned(), |ready| {
+                    format!("{}:{}", self.at(ready.at_ns), ready.quality.word())
+                });
+                format!(
+                    "{} loop-begin event={event} kind={} ready={ready} handle={handle} op={op} \
                  run={run_ns}",
-                at(begin_ns),
-                kind.word()
-            )
+                    self.at(begin_ns),
+                    kind.word()
+                )
+            }
+            Record::LoopEnd { end_ns } => format!("{} loop-end", self.at(end_ns)),
+            Record::Micro {
+                event,
+                kind,
+                registrar,
+                begin_ns,
+            } => {
+                let begin = self.optional(begin_ns);
+                format!(
+                    "{begin} micro event={event} kind={} registrar={registrar}",
+                    kind.word()
+                )
+            }
+            Record::Resume { event, at_ns } => {
+                format!("{} resume event={event}", self.optional(at_ns))
+            }
+            Record::Poll {
+                enter_ns,
+                leave_ns,
+                ready_count,
+            } => {
+                format!(
+                    "{} poll leave={} ready-count={ready_count}",
+                    self.at(enter_ns),
+                    self.at(leave_ns)
+                )
+            }
+            _ => unreachable!("{record:?} is of another group"),
         }
-        Record::LoopEnd { end_ns } => format!("{} loop-end", at(end_ns)),
-        Record::Micro {
-            event,
-            kind,
-            registrar,
-            begin_ns,
-        } => {
-            let begin = optional(begin_ns);
-            format!(
-                "{begin} micro event={event} kind={} registrar={registrar}",
-                kind.word()
-            )
+    }
+
+    /// What an event causes: operations, and bytes on handles.
+    fn cause(&self, record: &Record) -> String {
+        match *record {
+            Record::Register {
+                op,
+                kind,
+                at_ns,
+                resource,
+                due_ns,
+            } => {
+                let (kind, resource, due) =
+                    (kind.word(), self.name(resource), self.optional(due_ns));
+                format!(
+                    "{} register op={op} kind={kind} resource={resource} due={due}",
+                    self.at(at_ns)
+                )
+            }
+            Record::Write {
+                handle,
+                at_ns,
+                bytes,
+                unsent,
+            } => {
+                format!(
+                    "{} write handle={handle} bytes={bytes} unsent={unsent}",
+                    self.at(at_ns)
+                )
+            }
+            Record::HandleOpen {
+                handle,
+                kind,
+                at_ns,
+                name: id,
+            } => {
+                let (kind, name) = (kind.word(), self.name(id));
+                format!(
+                    "{} handle-open handle={handle} kind={kind} name={name}",
+                    self.at(at_ns)
+                )
+            }
+            Record::HandleClose { handle, at_ns } => {
+                format!("{} handle-close handle={handle}", self.at(at_ns))
+            }
+            _ => unreachable!("{record:?} is of another group"),
         }
-        Record::Resume { event, at_ns } => format!("{} resume event={event}", optional(at_ns)),
-        Record::Poll {
-            enter_ns,
-            leave_ns,
-            ready_count,
-        } => {
-            format!(
-                "{} poll leave={} ready-count={ready_count}",
-                at(enter_ns),
-                at(leave_ns)
-            )
+    }
+
+    /// Where the thread's time went.
+    fn cost(&self, record: &Record) -> String {
+        match *record {
+            Record::Gc {
+                kind,
+                begin_ns,
+                end_ns,
+            } => {
+                format!(
+                    "{} gc begin={} kind={kind}",
+                    self.at(end_ns),
+                    self.at(begin_ns)
+                )
+            }
+            Record::Work {
+                end_ns,
+                span_ns,
+                jit_ns,
+                ic_ns,
+            } => {
+                format!(
+                    "{} work span={span_ns} jit={jit_ns} ic={ic_ns}",
+                    self.at(end_ns)
+                )
+            }
+            Record::NotRunning {
+                at_ns,
+                end_ns,
+                duration_ns,
+                cause,
+            } => {
+                format!(
+                    "{} not-running end={} duration={duration_ns} cause={}",
+                    self.at(at_ns),
+                    self.at(end_ns),
+                    cause.word()
+                )
+            }
+            _ => unreachable!("{record:?} is of another group"),
         }
-        Record::Register {
-            op,
-            kind,
-            at_ns,
-            resource,
-            due_ns,
-        } => {
-            let (kind, resource, due) = (kind.word(), name(resource), optional(due_ns));
-            format!(
-                "{} register op={op} kind={kind} resource={resource} due={due}",
-                at(at_ns)
-            )
-        }
-        Record::Write {
-            handle,
-            at_ns,
-            bytes,
-            unsent,
-        } => {
-            format!(
-                "{} write handle={handle} bytes={bytes} unsent={unsent}",
-                at(at_ns)
-            )
-        }
-        Record::HandleOpen {
-            handle,
-            kind,
-            at_ns,
-            name: id,
-        } => {
-            let (kind, name) = (kind.word(), name(id));
-            format!(
-                "{} handle-open handle={handle} kind={kind} name={name}",
-                at(at_ns)
-            )
-        }
-        Record::HandleClose { handle, at_ns } => {
-            format!("{} handle-close handle={handle}", at(at_ns))
-        }
-        Record::Source {
-            request,
-            at_ns,
-            name: id,
-        } => {
-            format!("{} source request={request} name={}", at(at_ns), name(id))
-        }
-        Record::Sink {
-            request,
-            at_ns,
-            route,
-            status,
-        } => {
-            let route = name(route);
-            format!(
-                "{} sink request={request} route={route} status={status}",
-                at(at_ns)
-            )
-        }
-        Record::Gc {
-            kind,
-            begin_ns,
-            end_ns,
-        } => {
-            format!("{} gc begin={} kind={kind}", at(end_ns), at(begin_ns))
-        }
-        Record::Work {
-            end_ns,
-            span_ns,
-            jit_ns,
-            ic_ns,
-        } => {
-            format!("{} work span={span_ns} jit={jit_ns} ic={ic_ns}", at(end_ns))
-        }
-        Record::NotRunning {
-            at_ns,
-            end_ns,
-            duration_ns,
-            cause,
-        } => {
-            format!(
-                "{} not-running end={} duration={duration_ns} cause={}",
-                at(at_ns),
-                at(end_ns),
-                cause.word()
-            )
-        }
-        Record::Location { at_ns, name: id } => {
-            format!("{} location name={}", at(at_ns), name(id))
-        }
-        Record::Mark { kind, at_ns, text } => {
-            format!(
-                "{} mark kind={} text={}",
-                at(at_ns),
-                kind.word(),
-                name(text)
-            )
-        }
-        Record::Loss {
-            kind,
-            count,
-            events,
-        } => {
-            format!("- loss kind={} count={count} events={events}", kind.word())
+    }
+
+    /// Requests, and what is told of a moment.
+    fn moment(&self, record: &Record) -> String {
+        match *record {
+            Record::Source {
+                request,
+                at_ns,
+                name: id,
+            } => {
+                format!(
+                    "{} source request={request} name={}",
+                    self.at(at_ns),
+                    self.name(id)
+                )
+            }
+            Record::Sink {
+                request,
+                at_ns,
+                route,
+                status,
+            } => {
+                let route = self.name(route);
+                format!(
+                    "{} sink request={request} route={route} status={status}",
+                    self.at(at_ns)
+                )
+            }
+            Record::Location { at_ns, name: id } => {
+                format!("{} location name={}", self.at(at_ns), self.name(id))
+            }
+            Record::Mark { kind, at_ns, text } => {
+                format!(
+                    "{} mark kind={} text={}",
+                    self.at(at_ns),
+                    kind.word(),
+                    self.name(text)
+                )
+            }
+            Record::Loss {
+                kind,
+                count,
+                events,
+            } => {
+                format!("- loss kind={} count={count} events={events}", kind.word())
+            }
+            _ => unreachable!("{record:?} is of another group"),
         }
     }
 }

@@ -176,10 +176,10 @@ fn a_damaged_string_table_is_an_error_or_shorter() {
     }
 }
 
-#[test]
-fn a_damaged_record_names_its_offset_and_value() {
+/// Bytes that are no record, and what is wrong with them.
+fn damaged_records() -> [(&'static [u8], Damage); 20] {
     let range = |field, value| Damage::Range { field, value };
-    let cases: [(&[u8], Damage); 20] = [
+    [
         (&[0], Damage::Tag(0)),
         (&[18], Damage::Tag(18)),
         (&[0x87, 0, 1, 1], Damage::Tag(0x87)),
@@ -230,8 +230,12 @@ fn a_damaged_record_names_its_offset_and_value() {
             &[0x41, 0, 1, 0, 0x80, 0x80, 0x80, 1, 0],
             range("begin - ready", 1 << 21),
         ),
-    ];
-    for (record, damage) in cases {
+    ]
+}
+
+#[test]
+fn a_damaged_record_names_its_offset_and_value() {
+    for (record, damage) in damaged_records() {
         let at = RECORDS + CHUNK;
         let mut bytes = with(&[(at, record)]);
         let second = SLOTS + CHUNK + chunk::USED_BYTES;

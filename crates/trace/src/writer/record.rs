@@ -33,7 +33,31 @@ impl TraceWriter {
         Ok(())
     }
 
+    /// The record's bytes, by the encoder.
     pub(super) fn encode(&self, out: &mut Window, record: &Record) -> Result<Encoded, WriteError> {
+        match record {
+            Record::LoopBegin { .. }
+            | Record::LoopEnd { .. }
+            | Record::Micro { .. }
+            | Record::Resume { .. }
+            | Record::Poll { .. } => self.encode_event(out, record),
+            Record::Register { .. }
+            | Record::Write { .. }
+            | Record::HandleOpen { .. }
+            | Record::HandleClose { .. } => self.encode_cause(out, record),
+            Record::Gc { .. } | Record::Work { .. } | Record::NotRunning { .. } => {
+                self.encode_cost(out, record)
+            }
+            Record::Source { .. }
+            | Record::Sink { .. }
+            | Record::Location { .. }
+            | Record::Mark { .. }
+            | Record::Loss { .. } => self.encode_moment(out, record),
+        }
+    }
+
+    /// Events and what lies between them.
+    fn encode_event(&self, out: &mut Window, record: &Record) -> Result<Encoded, WriteError> {
         let last_ns = self.last_ns;
         let at = |ns| self.relative(ns);
         let optional = |ns: Option<Ns>| ns.map(at).transpose();
@@ -77,6 +101,16 @@ impl TraceWriter {
                 leave_ns,
                 ready_count,
             } => encode::poll(out, last_ns, at(enter_ns)?, at(leave_ns)?, ready_count),
+            _ => unreachable!("{record:?} is of another group"),
+        })
+    }
+
+    /// What an event causes: operations, and bytes on handles.
+    fn encode_cause(&self, out: &mut Window, record: &Record) -> Result<Encoded, WriteError> {
+        let last_ns = self.last_ns;
+        let at = |ns| self.relative(ns);
+        let optional = |ns: Option<Ns>| ns.map(at).transpose();
+        Ok(match *record {
             Record::Register {
                 op,
                 kind,
@@ -107,17 +141,15 @@ impl TraceWriter {
             Record::HandleClose { handle, at_ns } => {
                 encode::handle_close(out, last_ns, at(at_ns)?, handle)
             }
-            Record::Source {
-                request,
-                at_ns,
-                name,
-            } => encode::source(out, last_ns, at(at_ns)?, request, name),
-            Record::Sink {
-                request,
-                at_ns,
-                route,
-                status,
-            } => encode::sink(out, last_ns, at(at_ns)?, request, route, status),
+            _ => unreachable!("{record:?} is of another group"),
+        })
+    }
+
+    /// Where the thread's time went.
+    fn encode_cost(&self, out: &mut Window, record: &Record) -> Result<Encoded, WriteError> {
+        let last_ns = self.last_ns;
+        let at = |ns| self.relative(ns);
+        Ok(match *record {
             Record::Gc {
                 kind,
                 begin_ns,
@@ -138,6 +170,26 @@ impl TraceWriter {
                 duration_ns,
                 cause,
             } => encode::not_running(out, last_ns, at(at_ns)?, at(end_ns)?, duration_ns, cause),
+            _ => unreachable!("{record:?} is of another group"),
+        })
+    }
+
+    /// Requests, and what is told of a moment.
+    fn encode_moment(&self, out: &mut Window, record: &Record) -> Result<Encoded, WriteError> {
+        let last_ns = self.last_ns;
+        let at = |ns| self.relative(ns);
+        Ok(match *record {
+            Record::Source {
+                request,
+                at_ns,
+                name,
+            } => encode::source(out, last_ns, at(at_ns)?, request, name),
+            Record::Sink {
+                request,
+                at_ns,
+                route,
+                status,
+            } => encode::sink(out, last_ns, at(at_ns)?, request, route, status),
             Record::Location { at_ns, name } => encode::location(out, last_ns, at(at_ns)?, name),
             Record::Mark { kind, at_ns, text } => {
                 encode::mark(out, last_ns, at(at_ns)?, kind, text)
@@ -147,6 +199,7 @@ impl TraceWriter {
                 count,
                 events,
             } => encode::loss(out, last_ns, kind, count, events),
+            _ => unreachable!("{record:?} is of another group"),
         })
     }
 

@@ -21,6 +21,14 @@ pub struct Step {
     pub flag: bool,
 }
 
+impl Step {
+    /// Moves the clock and reads it.
+    fn time(&self, now: &mut Ns) -> Ns {
+        *now += self.dt;
+        *now
+    }
+}
+
 /// The records of a plan, as a reader must give them back.
 pub fn records(plan: &[Step]) -> Vec<Record> {
     let mut now = START_NS;
@@ -34,10 +42,7 @@ fn record(step: &Step, now: &mut Ns, event: &mut u32) -> Record {
     let Step {
         a, b, wide, flag, ..
     } = *step;
-    let mut time = || {
-        *now += step.dt;
-        *now
-    };
+    let mut time = || step.time(now);
     match step.kind % 17 {
         0 => {
             let begin_ns = time();
@@ -86,8 +91,18 @@ fn record(step: &Step, now: &mut Ns, event: &mut u32) -> Record {
                 ready_count: a,
             }
         }
+        _ => fact(step, now),
+    }
+}
+
+/// A record that is no event's begin or end.
+fn fact(step: &Step, now: &mut Ns) -> Record {
+    let Step {
+        a, b, wide, flag, ..
+    } = *step;
+    match step.kind % 17 {
         5 => {
-            let at_ns = time();
+            let at_ns = step.time(now);
             let due_ns = flag.then_some(at_ns + wide);
             Record::Register {
                 op: a,
@@ -99,7 +114,7 @@ fn record(step: &Step, now: &mut Ns, event: &mut u32) -> Record {
         }
         6 => Record::Write {
             handle: a,
-            at_ns: time(),
+            at_ns: step.time(now),
             bytes: wide,
             unsent: if flag { u64::from(b) } else { 0 },
         },
@@ -108,27 +123,27 @@ fn record(step: &Step, now: &mut Ns, event: &mut u32) -> Record {
             Record::HandleOpen {
                 handle: a,
                 kind,
-                at_ns: time(),
+                at_ns: step.time(now),
                 name: b,
             }
         }
         8 => Record::HandleClose {
             handle: a,
-            at_ns: time(),
+            at_ns: step.time(now),
         },
         9 => Record::Source {
             request: a,
-            at_ns: time(),
+            at_ns: step.time(now),
             name: b,
         },
         10 => Record::Sink {
             request: a,
-            at_ns: time(),
+            at_ns: step.time(now),
             route: b,
             status: a,
         },
         11 => {
-            let end_ns = time();
+            let end_ns = step.time(now);
             Record::Gc {
                 kind: a,
                 begin_ns: end_ns - wide % START_NS,
@@ -136,16 +151,16 @@ fn record(step: &Step, now: &mut Ns, event: &mut u32) -> Record {
             }
         }
         12 => Record::Location {
-            at_ns: time(),
+            at_ns: step.time(now),
             name: a,
         },
         13 => Record::Mark {
             kind: pick(MarkKind::ALL, a),
-            at_ns: time(),
+            at_ns: step.time(now),
             text: b,
         },
         14 => {
-            let end_ns = time();
+            let end_ns = step.time(now);
             Record::Work {
                 end_ns,
                 span_ns: wide % START_NS,
@@ -154,7 +169,7 @@ fn record(step: &Step, now: &mut Ns, event: &mut u32) -> Record {
             }
         }
         15 => {
-            let at_ns = time();
+            let at_ns = step.time(now);
             Record::NotRunning {
                 at_ns,
                 end_ns: at_ns,

@@ -171,9 +171,14 @@ fn dispatches() -> Vec<Record> {
     ]
 }
 
+/// A time among the facts, which begin 1.1 ms after the start.
+fn fact_ns(ns: u64) -> u64 {
+    START_NS + 1_100_000 + ns
+}
+
 fn facts(ids: [u32; 5]) -> Vec<Record> {
-    let at = |ns: u64| START_NS + 1_100_000 + ns;
     let [name, route, resource, place, empty] = ids;
+    let at = fact_ns;
     let register = |op, kind, ns, resource, due_ns: Option<u64>| Record::Register {
         op,
         kind,
@@ -209,6 +214,30 @@ fn facts(ids: [u32; 5]) -> Vec<Record> {
             at_ns: at(60),
             name: place,
         },
+    ];
+    records.extend(costs());
+    records.extend([
+        Record::Sink {
+            request: 1,
+            at_ns: at(5_000_080),
+            route,
+            status: 200,
+        },
+        Record::Sink {
+            request: u32::MAX,
+            at_ns: at(5_000_080),
+            route: 0,
+            status: 0,
+        },
+    ]);
+    records.extend(each_kind(fact_ns(5_000_090), resource, empty));
+    records
+}
+
+/// Where the thread's time went.
+fn costs() -> [Record; 5] {
+    let at = fact_ns;
+    [
         Record::Gc {
             kind: 4,
             begin_ns: at(70),
@@ -238,44 +267,26 @@ fn facts(ids: [u32; 5]) -> Vec<Record> {
             duration_ns: 0,
             cause: NotRunningCause::Other,
         },
-        Record::Sink {
-            request: 1,
-            at_ns: at(5_000_080),
-            route,
-            status: 200,
-        },
-        Record::Sink {
-            request: u32::MAX,
-            at_ns: at(5_000_080),
-            route: 0,
-            status: 0,
-        },
-    ];
-    let later = at(5_000_090);
-    for (index, &kind) in HandleKind::ALL.iter().enumerate() {
-        let handle = 9 + index as u32;
-        records.push(Record::HandleOpen {
-            handle,
-            kind,
-            at_ns: later,
-            name: resource,
-        });
-    }
-    for &kind in MarkKind::ALL {
-        records.push(Record::Mark {
-            kind,
-            at_ns: later,
-            text: empty,
-        });
-    }
-    for &kind in LossKind::ALL {
-        records.push(Record::Loss {
-            kind,
-            count: 1 << 33,
-            events: 0,
-        });
-    }
-    records
+    ]
+}
+
+/// A record of each kind of handle, mark and loss.
+fn each_kind(at_ns: u64, name: u32, text: u32) -> Vec<Record> {
+    let opens = HandleKind::ALL.iter().zip(9..);
+    let opens = opens.map(|(&kind, handle)| Record::HandleOpen {
+        handle,
+        kind,
+        at_ns,
+        name,
+    });
+    let marks = MarkKind::ALL.iter();
+    let marks = marks.map(|&kind| Record::Mark { kind, at_ns, text });
+    let losses = LossKind::ALL.iter().map(|&kind| Record::Loss {
+        kind,
+        count: 1 << 33,
+        events: 0,
+    });
+    opens.chain(marks).chain(losses).collect()
 }
 
 /// One byte of a chunk changed.
