@@ -115,13 +115,7 @@ impl Drawing {
                 at_ns: timed,
             },
             "poll" => self.poll(&mut line),
-            "register" => Record::Register {
-                kind: line.known(LoopKind::from_word),
-                op: line.field_number("op").expect("register op=n"),
-                at_ns,
-                resource: self.string(&mut line),
-                due_ns: line.field_time("due"),
-            },
+            "register" => self.register(&mut line),
             "write" => Record::Write {
                 handle: line.number(),
                 at_ns,
@@ -161,6 +155,16 @@ impl Drawing {
         };
         self.records.push(record);
         line.finish();
+    }
+
+    fn register(&mut self, line: &mut Line<'_>) -> Record {
+        Record::Register {
+            kind: line.known(LoopKind::from_word),
+            op: line.field_number("op").expect("register op=n"),
+            at_ns: self.now,
+            resource: self.string(line),
+            due_ns: line.field_time("due"),
+        }
     }
 
     fn begin(&mut self, line: &mut Line<'_>) -> Record {

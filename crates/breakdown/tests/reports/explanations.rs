@@ -1,11 +1,12 @@
 //! One request in full.
 
+use bobtail_breakdown::Explain;
 use bobtail_testkit::draw;
 
 use super::support::explain_slowest;
 
-#[test]
-fn segments_events_and_culprits_of_the_slowest_request() {
+/// A request that waited for another, then for a file.
+fn explained() -> Explain {
     let drawn = draw(
         r#"
         open 1 server
@@ -26,7 +27,12 @@ fn segments_events_and_culprits_of_the_slowest_request() {
              end
         "#,
     );
-    let answer = explain_slowest(&drawn);
+    explain_slowest(&drawn)
+}
+
+#[test]
+fn segments_and_culprits_of_the_slowest_request() {
+    let answer = explained();
     assert_eq!(
         (answer.id.as_str(), answer.route.as_str()),
         ("100-0:2", "GET /x")
@@ -70,6 +76,11 @@ fn segments_events_and_culprits_of_the_slowest_request() {
     assert_eq!(culprit.location.as_deref(), Some("serialize export.ts:88"));
     assert_eq!(culprit.duration_ns, 20_000_000);
     assert_eq!(answer.segments[4].culprits[0].word, "gc scavenge");
+}
+
+#[test]
+fn events_of_the_slowest_request() {
+    let answer = explained();
     let events: Vec<_> = answer
         .events
         .iter()
