@@ -259,8 +259,12 @@ fn any_record() -> impl Strategy<Value = Record> {
         .prop_map(|(what, a, b, c, t, u, flag)| record(what, [a, b, c], [t, u], flag))
 }
 
+fn loop_kind(a: u32, b: u32) -> LoopKind {
+    LoopKind::ALL[(a as usize + b as usize) % LoopKind::ALL.len()]
+}
+
 fn record(what: u8, [a, b, c]: [u32; 3], [t, u]: [u64; 2], flag: bool) -> Record {
-    let kind = LoopKind::ALL[(a as usize + b as usize) % LoopKind::ALL.len()];
+    let kind = loop_kind(a, b);
     let ready = flag.then_some(Ready {
         at_ns: u,
         quality: ReadyQuality::Exact,
@@ -291,9 +295,16 @@ fn record(what: u8, [a, b, c]: [u32; 3], [t, u]: [u64; 2], flag: bool) -> Record
             leave_ns: t + u,
             ready_count: a,
         },
+        _ => fact(what, [a, b, c], [t, u], flag),
+    }
+}
+
+/// A record that is no event's begin or end.
+fn fact(what: u8, [a, b, c]: [u32; 3], [t, u]: [u64; 2], flag: bool) -> Record {
+    match what {
         7 => Record::Register {
             op: a,
-            kind,
+            kind: loop_kind(a, b),
             at_ns: t,
             resource: b,
             due_ns: flag.then_some(u),
