@@ -14,7 +14,7 @@ const REQUESTS = 3_000;
 const BYTES_PER_EVENT_MAX = 24;
 
 for (const path of ['/', '/await']) {
-  test(`bytes per event of GET ${path}`, async () => {
+  test(`bytes per event of GET ${path}`, async (t) => {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 8 });
     const { folder } = await serve(nodes[0], 'plain.cjs', async (port) => {
       const connection = async () => {
@@ -27,6 +27,7 @@ for (const path of ['/', '/await']) {
     const events = records.filter(({ type }) => type === 'loop-begin' || type === 'micro').length;
     assert.ok(events > REQUESTS, `${events} events`);
     const perEvent = usedBytes / events;
+    t.diagnostic(`${perEvent.toFixed(1)} bytes per event`);
     assert.ok(perEvent <= BYTES_PER_EVENT_MAX, `${perEvent.toFixed(1)} bytes per event`);
   });
 }
