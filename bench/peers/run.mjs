@@ -15,6 +15,7 @@ import { parseArgs } from 'node:util';
 import { nodeBinaries } from '../../workloads/harness/nodes.mjs';
 import { startServices } from '../../workloads/harness/services.mjs';
 import { LOAD_CORE, pin } from '../harness/cpu.mjs';
+import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { ARMS, toolsFolder, toolVersions } from './arms.mjs';
 import { measureCell, SERVICES } from './cell.mjs';
 import { tables } from './table.mjs';
@@ -63,23 +64,26 @@ function settings() {
   };
 }
 
-function save(out, name, cell, about) {
-  const lines = cell.rows.map((row) =>
-    [
-      row.round,
-      row.arm,
-      row.cpuUs.toFixed(3),
-      (row.insideNs / 1000 / row.latencies.count).toFixed(3),
-      row.latencies.count,
-      row.failed,
-      row.unanswered,
-      row.latencies.toText(),
-    ].join(','),
+/** Three files a cell: what each slice cost, the latencies of each arm, and how it was measured. */
+function save(out, name, { rows }, about) {
+  const slices = rows.map(({ round, arm, cpuUs, insideNs, latencies, failed, unanswered }) => {
+    const insideUs = insideNs / 1000 / latencies.count;
+    const costs = [cpuUs.toFixed(3), insideUs.toFixed(3)];
+    return [round, arm, ...costs, latencies.count, failed, unanswered].join(',');
+  });
+  const pooled = new Map();
+  for (const { arm, latencies } of rows) {
+    pooled.set(arm, `${pooled.get(arm) ?? ''} ${latencies.toText()}`);
+  }
+  const latencies = [...pooled].map(
+    ([arm, buckets]) => `${arm},${LatencyHistogram.fromText(buckets).toText()}`,
   );
-  const head = 'round,arm,cpu_us,cpu_us_inside,requests,failed,unanswered,latency_buckets';
+  const write = (file, lines) => writeFileSync(join(out, file), `${lines.join('\n')}\n`);
   mkdirSync(out, { recursive: true });
-  writeFileSync(join(out, `${name}.csv`), `${head}\n${lines.join('\n')}\n`);
-  writeFileSync(join(out, `${name}.json`), `${JSON.stringify(about, null, 2)}\n`);
+  const head = 'round,arm,cpu_us,cpu_us_inside,requests,failed,unanswered';
+  write(`${name}.csv`, [head, ...slices]);
+  write(`${name}.latency.csv`, ['arm,latency_buckets', ...latencies]);
+  write(`${name}.json`, [JSON.stringify(about, null, 2)]);
 }
 
 async function run(out) {

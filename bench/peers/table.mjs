@@ -25,32 +25,36 @@ const NAMES = {
 };
 const PERCENTILES = [50, 99, 99.9];
 
-function readCell(folder, name) {
-  const about = JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'));
-  const [, ...lines] = readFileSync(join(folder, `${name}.csv`), 'utf8')
-    .trim()
-    .split('\n');
-  const rows = lines.map((line) => {
-    const [round, arm, cpuUs, insideUs, requests, failed, unanswered, buckets] = line.split(',');
-    const numbers = { cpuUs: +cpuUs, insideUs: +insideUs, requests: +requests, failed: +failed };
-    return { round: +round, arm, ...numbers, unanswered: +unanswered, buckets };
-  });
-  return { ...about, rows };
+function linesOf(folder, file) {
+  const [, ...lines] = readFileSync(join(folder, file), 'utf8').trim().split('\n');
+  return lines.map((line) => line.split(','));
 }
 
-/** Median, quartiles and pooled latencies of each arm of one cell. */
-function summary({ rows }) {
+function readCell(folder, name) {
+  const about = JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'));
+  const rows = linesOf(folder, `${name}.csv`).map(
+    ([round, arm, cpuUs, , , failed, unanswered]) => ({
+      round,
+      arm,
+      cpuUs: Number(cpuUs),
+      lost: Number(failed) + Number(unanswered),
+    }),
+  );
+  return { ...about, rows, latencies: new Map(linesOf(folder, `${name}.latency.csv`)) };
+}
+
+/** Ratios, costs and latencies of each arm of one cell. */
+function summary({ rows, latencies }) {
   const base = new Map(rows.filter(({ arm }) => arm === 'off').map((row) => [row.round, row]));
   const arms = new Map();
   for (const row of rows) {
-    const arm = arms.get(row.arm) ?? { ratios: [], us: [], lost: 0, latencies: [] };
+    const arm = arms.get(row.arm) ?? { ratios: [], us: [], lost: 0 };
     arm.ratios.push(row.cpuUs / base.get(row.round).cpuUs);
     arm.us.push(row.cpuUs);
-    arm.lost += row.unanswered + row.failed;
-    arm.latencies.push(row.buckets);
+    arm.lost += row.lost;
     arms.set(row.arm, arm);
   }
-  for (const arm of arms.values()) arm.latency = LatencyHistogram.fromText(arm.latencies.join(' '));
+  for (const [name, arm] of arms) arm.latency = LatencyHistogram.fromText(latencies.get(name));
   return arms;
 }
 
@@ -109,7 +113,7 @@ function latencyTable(service, cells) {
 function mergedCells(folders) {
   const cells = new Map();
   for (const folder of folders) {
-    for (const file of readdirSync(folder).filter((name) => /^node\d+-.*\.csv$/.test(name))) {
+    for (const file of readdirSync(folder).filter((name) => /^node\d+-\w+\.csv$/.test(name))) {
       const name = file.replace(/\.csv$/, '');
       const cell = readCell(folder, name);
       const earlier = cells.get(name) ?? { arms: new Map(), missing: {} };
