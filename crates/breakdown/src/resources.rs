@@ -1,7 +1,8 @@
-//! Resources of the report: waits for files whose paths differ in identifiers are one row.
+//! Resources of the report: waits for files whose paths differ in identifiers are one row, and so
+//! are those for the workers of a pool.
 //!
 //! A service that reads `product-11.json`, `product-12.json` … would fill the table with rows too
-//! small to act on. Only what does differ is replaced: the folder `app2` and the version in
+//! small to act on; of fifteen workers none is the one that is slow. Only what does differ is replaced: the folder `app2` and the version in
 //! `/opt/2.3.1` stay readable, and a file that is alone keeps its whole path.
 
 use crate::names::{Name, Names, Numbered};
@@ -72,12 +73,19 @@ impl Numbered for Resources {
 
 /// Stands for an identifier; no path has it.
 const PLACE: char = '\0';
+/// What the agent calls a worker, before its number.
+const WORKER: &str = "worker ";
 /// Words of this length made of hexadecimal digits are identifiers.
 const HEX_LENGTH: usize = 8;
 
-/// `fs.open /data/product-11.json` without its identifiers, and these. Only files: the digits of
-/// `127.0.0.1:5432` tell one database from another.
+/// `fs.open /data/product-11.json` without its identifiers, and these. Only files and workers: the
+/// digits of `127.0.0.1:5432` tell one database from another.
 fn parts(resource: &str) -> (String, Vec<&str>) {
+    if let Some(number) = resource.strip_prefix(WORKER)
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        return (format!("{WORKER}{PLACE}"), vec![number]);
+    }
     let path = resource.find(' ').map_or("", |at| &resource[at..]);
     if !resource.starts_with("fs.") || path.is_empty() || resource.contains(PLACE) {
         return (resource.into(), Vec::new());
@@ -151,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_in_the_paths_of_files_becomes_n() {
+    fn what_differs_in_paths_of_files_and_workers_becomes_n() {
         for (first, second, expected) in [
             (
                 "fs.open /p-11.json",
@@ -169,6 +177,7 @@ mod tests {
                 "fs.read /up/:n/a",
             ),
             ("fs.read /1/2/3", "fs.read /1/4/3", "fs.read /1/:n/3"),
+            ("worker 3", "worker 14", "worker :n"),
         ] {
             assert_eq!(shown(&[first, second, first]), [expected; 3]);
         }
@@ -179,6 +188,7 @@ mod tests {
         let texts = [
             "tcp 127.0.0.1:5432",
             "tcp 127.0.0.1:5433",
+            "worker 3",
             "dns.lookup db1.example",
             "dns.lookup db2.example",
             "fs.open",

@@ -60,7 +60,8 @@ impl SegmentKind {
 pub enum Resource {
     /// Nothing is known beyond the kind of the event.
     Unnamed,
-    /// The client of this very request: the rest of its body.
+    /// The client of this very request: the rest of its body (the event is a read), or that it
+    /// takes more of the response (the event tells that its connection can be written to).
     Client,
     /// A name in the string table: a file, host:port …
     Named(StringId),

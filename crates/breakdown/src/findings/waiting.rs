@@ -1,5 +1,7 @@
 //! Lints about what was waited for outside the loop thread.
 
+use bobtail_trace::record::LoopKind;
+
 use super::{Evidence, finding};
 use crate::figures::{percent, time};
 use crate::report::{Finding, Io};
@@ -39,29 +41,51 @@ pub(super) fn slow_resource(evidence: &Evidence<'_>) -> Option<Finding> {
         return None;
     }
     let sentence = format!(
-        "{} of the tail's latency is waiting for {}{}",
+        "{} of the tail's latency is waiting for {}",
         percent(evidence.share(impact_ns)),
-        slowest.resource,
-        if slowest.own_service {
-            ", which is this service itself"
-        } else {
-            ""
-        },
+        waited_for(slowest),
     );
-    let action = if slowest.resource == "client" {
-        "the client sends its request slowly: look at the network, or at who sends".to_owned()
-    } else if slowest.own_service {
-        format!(
-            "call the function instead of {}, or look at the route it asks for",
-            slowest.resource
-        )
-    } else {
-        format!(
-            "make {} faster, ask it less often (cache), or earlier",
-            slowest.resource
-        )
-    };
-    Some(finding("slow-resource", impact_ns, sentence, action))
+    Some(finding(
+        "slow-resource",
+        impact_ns,
+        sentence,
+        make_faster(slowest),
+    ))
+}
+
+/// The client is waited for on both sides of a request: while its body is read, and, from its
+/// response on, until its connection takes more.
+fn client_takes_response(io: &Io) -> bool {
+    io.kind == LoopKind::Poll.word()
+}
+
+fn waited_for(io: &Io) -> String {
+    match io.resource.as_str() {
+        "client" if client_takes_response(io) => "the client to take its response".into(),
+        "client" => "the client to send its request".into(),
+        resource if io.own_service => format!("{resource}, which is this service itself"),
+        resource => resource.into(),
+    }
+}
+
+fn make_faster(io: &Io) -> String {
+    match io.resource.as_str() {
+        "client" if client_takes_response(io) => {
+            "the client reads its response slowly: send less, compress it, stream it with a \
+             timeout, or put a proxy that buffers before the service"
+                .into()
+        }
+        "client" => {
+            "the client sends its request slowly: look at the network, or at who sends".into()
+        }
+        resource if io.own_service => {
+            format!("call the function instead of {resource}, or look at the route it asks for")
+        }
+        resource if resource.starts_with("worker ") => {
+            "run shorter jobs in the workers, or, where processors are free, more workers".into()
+        }
+        resource => format!("make {resource} faster, ask it less often (cache), or earlier"),
+    }
 }
 
 /// Requests of this service to another wait for a free connection.

@@ -146,6 +146,51 @@ fn a_slow_client_is_not_blamed_on_the_service() {
     );
     let finding = expect(&report, "slow-resource", 100);
     assert!(finding.action.contains("client sends"), "{finding:?}");
+    let told = "100 % of the tail's latency is waiting for the client to send its request";
+    assert_eq!(finding.sentence, told);
+}
+
+#[test]
+fn a_client_that_reads_slowly_is_told_from_one_that_sends_slowly() {
+    let report = repeated(
+        r#"@0 begin read handle=900 ready=@0
+           source $1 "GET /x"
+           sink $1 200
+           write 900 bytes=100 unsent=200
+           end
+           @100 begin poll handle=900 ready=@100
+           write 900 bytes=200
+           end"#,
+    );
+    let finding = expect(&report, "slow-resource", 100);
+    assert!(
+        finding.action.contains("client reads its response slowly"),
+        "{finding:?}"
+    );
+    let told = "100 % of the tail's latency is waiting for the client to take its response";
+    assert_eq!(finding.sentence, told);
+}
+
+#[test]
+fn workers_are_judged_together() {
+    let ask = |turn: i32| {
+        format!(
+            "{0}ms begin read handle=900 ready={0}ms\nsource {1} \"GET /x\"\nwrite {2}\nend\n\
+             {3}ms begin read handle={2} ready={3}ms\nsink {1} 200\nend\n",
+            turn * 1000,
+            turn + 1,
+            910 + turn % 5,
+            turn * 1000 + 100,
+        )
+    };
+    let open = |n: i32| format!("open {} client \"worker {}\"\n", 910 + n, n + 1);
+    let text: String = (0..5).map(open).chain((0..30).map(ask)).collect();
+    let text = format!("open 900 server\n{text}");
+    let report = report_of(RunFacts::default(), &[draw(&text)], 50.0);
+    let finding = expect(&report, "slow-resource", 100);
+    assert!(finding.sentence.ends_with("for worker :n"), "{finding:?}");
+    assert!(finding.action.contains("more workers"), "{finding:?}");
+    assert_eq!((report.io.len(), report.io[0].requests), (1, 30));
 }
 
 #[test]
