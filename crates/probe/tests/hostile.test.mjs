@@ -1,5 +1,5 @@
-// The addon cannot hurt: whatever order things happen in and however the process ends, it ends as it
-// would without, and what was recorded until then is read.
+// The addon cannot hurt: whatever order things happen in and however the process ends, it ends as
+// it would without, and what was recorded until then is read.
 //
 // BOBTAIL_SEEDS  how many made-up orders are tried on each Node (default 4)
 
