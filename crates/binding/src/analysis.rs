@@ -11,7 +11,7 @@ use bobtail_breakdown::{
     Aggregate, Explain, Population, RunFacts, Survey, TraceInfo, aggregate,
     explain as explain_requests, report as put_together, slowest, survey,
 };
-use bobtail_trace::record::RequestId;
+use bobtail_trace::record::{LossKind, RequestId};
 use bobtail_trace::{OnDamage, TraceReader};
 use serde::Serialize;
 
@@ -28,9 +28,7 @@ pub fn report(dir: &Path, options_json: &str) -> Result<String, BindingError> {
     let surveys = survey_all(&recording, 0)?;
     let population = Population::of(&surveys, options.percentile);
     if population.latencies.count() == 0 {
-        return Err(BindingError::NothingRecorded {
-            path: dir.to_owned(),
-        });
+        return Err(why_nothing(&recording, &surveys));
     }
     let mut sums = Aggregate::new();
     for (trace, survey) in recording.traces.iter().zip(&surveys) {
@@ -83,7 +81,11 @@ pub fn explain_many(dir: &Path, options_json: &str) -> Result<String, BindingErr
         }
         (None, true) => {
             let surveys = survey_all(&recording, usize::MAX)?;
-            for (index, request) in slowest(&surveys, usize::MAX) {
+            let all = slowest(&surveys, usize::MAX);
+            if let (true, Some(lost)) = (all.is_empty(), all_lost(&recording, &surveys)) {
+                return Err(lost);
+            }
+            for (index, request) in all {
                 wanted.entry(index).or_default().insert(request);
             }
         }
@@ -137,14 +139,54 @@ fn nth_slowest(recording: &Recording, rank: u64) -> Result<(usize, RequestId), B
     let ranked = slowest(&surveys, count);
     match ranked.get(index) {
         Some(&found) => Ok(found),
-        None if ranked.is_empty() => Err(BindingError::NothingRecorded {
-            path: recording.dir.clone(),
-        }),
+        None if ranked.is_empty() => Err(why_nothing(recording, &surveys)),
         None => {
             let id = format!("slowest {rank} of {}", ranked.len());
             Err(BindingError::UnknownRequest { id })
         }
     }
+}
+
+/// Why there is no finished request.
+fn why_nothing(recording: &Recording, surveys: &[Survey]) -> BindingError {
+    all_lost(recording, surveys).unwrap_or_else(|| BindingError::NothingRecorded {
+        path: recording.dir.clone(),
+    })
+}
+
+/// The damage that may have taken what was recorded: of the first trace that has any.
+fn all_lost(recording: &Recording, surveys: &[Survey]) -> Option<BindingError> {
+    let mut traces = recording.traces.iter().zip(surveys);
+    traces.find_map(|(trace, survey)| {
+        let told = survey.losses.get(LossKind::Damaged.word());
+        let places = told.copied().unwrap_or(0);
+        let reason = first_damage(trace, places > 0)?;
+        Some(BindingError::AllLost {
+            path: trace.path.clone(),
+            reason,
+            places,
+        })
+    })
+}
+
+/// Where a strict reader stops; it goes through the records only where damage is known.
+fn first_damage(trace: &TracePath, known: bool) -> Option<String> {
+    let file = match trace.open() {
+        Ok(file) => file,
+        Err(error) => return Some(error.to_string()),
+    };
+    let mut reader = match TraceReader::open(file, OnDamage::Fail) {
+        Ok(reader) => reader,
+        Err(error) => return Some(error.to_string()),
+    };
+    if !known {
+        return None;
+    }
+    let stopped = reader.find_map(Result::err);
+    Some(stopped.map_or_else(
+        || "events that it counts are in none of its chunks".to_owned(),
+        |error| error.to_string(),
+    ))
 }
 
 /// The trace and number of the request called `<pid>-<thread>:<request>`.

@@ -23,6 +23,17 @@ pub enum BindingError {
     Json { path: PathBuf, reason: String },
     #[error("no finished request was recorded ({})", path.display())]
     NothingRecorded { path: PathBuf },
+    #[error(
+        "damaged: no finished request is left, {reason}{} ({})",
+        others(*places),
+        path.display()
+    )]
+    AllLost {
+        path: PathBuf,
+        reason: String,
+        /// Chunks left out, wholly or from a record on.
+        places: u64,
+    },
     #[error("no such request ({id})")]
     UnknownRequest { id: String },
     #[error("options: {reason}")]
@@ -43,7 +54,7 @@ impl BindingError {
                 _ => "BOBTAIL_DAMAGED",
             },
             Self::Read { .. } => "BOBTAIL_READ",
-            Self::Json { .. } => "BOBTAIL_DAMAGED",
+            Self::Json { .. } | Self::AllLost { .. } => "BOBTAIL_DAMAGED",
             Self::NothingRecorded { .. } => "BOBTAIL_NOTHING_RECORDED",
             Self::UnknownRequest { .. } => "BOBTAIL_UNKNOWN_REQUEST",
             Self::Options { .. } => "BOBTAIL_OPTIONS",
@@ -63,6 +74,14 @@ impl BindingError {
 impl From<BindingError> for napi::Error {
     fn from(error: BindingError) -> Self {
         napi::Error::from_reason(format!("{}: {error}", error.code()))
+    }
+}
+
+/// How much more damage there is than the first.
+fn others(places: u64) -> String {
+    match places {
+        0 | 1 => String::new(),
+        _ => format!(", {places} damaged chunks in all"),
     }
 }
 

@@ -1,9 +1,18 @@
 /** Folders that are no good recording: one line and a code for each way of being wrong. */
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import { makeFolder, runBobtail } from './run-bobtail.mjs';
+import { after, before, test } from 'node:test';
+import { makeFolder, runBobtail, SERVER } from './run-bobtail.mjs';
 
 const RUN = {
   schema: 'bobtail-run/1',
@@ -55,4 +64,85 @@ for (const [name, files, code, line, exists = true] of CASES) {
       assert.equal(result.stdout, '');
     });
   }
+}
+
+const HEADER_BYTES = 4096;
+const CHUNK_HEADER_BYTES = 64;
+const LOAD = `"${process.execPath}" -e "
+  (async () => {
+    for (let i = 0; i < 20; i++) {
+      await (await fetch('http://127.0.0.1:' + process.env.PORT + '/' + i)).text();
+    }
+  })()"`;
+
+let home;
+let recording;
+
+before(async () => {
+  home = mkdtempSync(join(tmpdir(), 'bobtail-damage-'));
+  const args = ['record', '--no-report', '--on-port', LOAD, '--', process.execPath, SERVER];
+  const { code, stderr } = await runBobtail(args, { cwd: home });
+  assert.equal(code, 0, stderr);
+  recording = join(home, 'recording.bobtail');
+});
+
+after(() => rmSync(home, { recursive: true, force: true }));
+
+/** Where the chunks of a trace that hold something begin. */
+function chunksOf(bytes) {
+  const [strings, chunk] = [bytes.readUInt32LE(16), bytes.readUInt32LE(20)];
+  const offsets = [];
+  for (let at = HEADER_BYTES + strings; at + CHUNK_HEADER_BYTES <= bytes.length; at += chunk) {
+    if (bytes.readBigUInt64LE(at + 8) !== 0n) offsets.push(at);
+  }
+  assert.ok(offsets.length > 0);
+  return offsets;
+}
+
+const DAMAGE = [
+  [
+    'cut inside the string table',
+    (bytes) => bytes.subarray(0, HEADER_BYTES + 10),
+    /, trace ends at byte 4106, inside the string table \(.*\.trace\)\n$/,
+  ],
+  [
+    'cut behind the strings in use',
+    (bytes) => bytes.subarray(0, 700_000),
+    /, events that it counts are in none of its chunks \(.*\.trace\)\n$/,
+  ],
+  [
+    'the magic of the chunks zeroed',
+    (bytes) => {
+      for (const at of chunksOf(bytes)) bytes.fill(0, at, at + 4);
+      return bytes;
+    },
+    /, chunk \d+ is damaged: chunk magic is 0x00000000 \(byte \d+\).* \(.*\.trace\)\n$/,
+  ],
+  [
+    'bad bytes where the records begin',
+    (bytes) => {
+      for (const at of chunksOf(bytes)) {
+        bytes.fill(0xff, at + CHUNK_HEADER_BYTES, at + CHUNK_HEADER_BYTES + 400);
+      }
+      return bytes;
+    },
+    /, chunk \d+ is damaged: tag byte 0xff is no record \(byte \d+\).* \(.*\.trace\)\n$/,
+  ],
+];
+
+for (const [name, damage, where] of DAMAGE) {
+  test(`no request is left: ${name}`, async (t) => {
+    const folder = join(makeFolder(t), 'damaged');
+    cpSync(recording, folder, { recursive: true });
+    const trace = readdirSync(folder).find((file) => file.endsWith('.trace'));
+    const path = join(folder, trace);
+    writeFileSync(path, damage(readFileSync(path)));
+    for (const verb of ['report', 'explain']) {
+      const { code, stderr, stdout } = await runBobtail([verb, folder, '--json']);
+      assert.equal(code, 65, stderr);
+      assert.match(stderr, /^bobtail: damaged: no finished request is left, /);
+      assert.match(stderr, where);
+      assert.equal(stdout, '');
+    }
+  });
 }
