@@ -2,8 +2,9 @@
 //! are those for the workers of a pool.
 //!
 //! A service that reads `product-11.json`, `product-12.json` … would fill the table with rows too
-//! small to act on; of fifteen workers none is the one that is slow. Only what does differ is replaced: the folder `app2` and the version in
-//! `/opt/2.3.1` stay readable, and a file that is alone keeps its whole path.
+//! small to act on, and of fifteen workers none is the slow one. Only what does differ is replaced:
+//! the folder `app2` and the version in `/opt/2.3.1` stay readable, and a file that is alone keeps
+//! its whole path.
 
 use crate::names::{Name, Names, Numbered};
 
