@@ -14,7 +14,7 @@ use crate::report::{
 };
 use crate::sums::{IoSums, Sums};
 use crate::survey::Survey;
-use crate::trace_info::{Heap, Measured};
+use crate::trace_info::Measured;
 
 /// Rows of a list that are reported; the rest is too small to act on.
 const ROWS_REPORTED: usize = 100;
@@ -52,10 +52,9 @@ pub fn report(
     let io = ios(aggregate);
     let culprits = aggregate.blame.ranked(&aggregate.places);
     let throttled = surveys.iter().filter_map(|s| s.trace.throttled);
-    let heaps: Vec<&Heap> = surveys
-        .iter()
-        .filter_map(|s| s.trace.heap.as_ref())
-        .collect();
+    let heaps = surveys.iter().filter_map(|s| s.trace.heap.as_ref());
+    let unavailable = unavailable(&run, surveys);
+    let run = run_of(run, surveys);
     let evidence = Evidence {
         requests: &requests,
         tail: &tail,
@@ -63,16 +62,17 @@ pub fn report(
         rest_sums: &total(aggregate, Class::Nontail),
         io: &io,
         culprits: &culprits,
-        heaps: &heaps,
+        heaps: &heaps.collect::<Vec<_>>(),
         throttled: throttled.max_by_key(|t| t.throttled_ns),
+        duration_ns: run.duration_ns,
         losses: &losses,
         loop_only: run.detail == "loop",
     };
     let findings = findings::all(&evidence);
     Report {
         schema: "bobtail-report/1".into(),
-        unavailable: unavailable(&run, surveys),
-        run: run_of(run, surveys),
+        unavailable,
+        run,
         findings,
         requests,
         tail,

@@ -27,6 +27,8 @@ pub(crate) struct Evidence<'a> {
     pub heaps: &'a [&'a Heap],
     /// Of the process that its CPU quota cost most; `None` where nobody told.
     pub throttled: Option<Throttled>,
+    /// Length of the recording.
+    pub duration_ns: u64,
     pub losses: &'a BTreeMap<String, u64>,
     /// Recorded with `--detail loop`: without what ran inside the loop events.
     pub loop_only: bool,
@@ -56,7 +58,7 @@ impl Evidence<'_> {
 type Lint = fn(&Evidence<'_>) -> Option<Finding>;
 
 /// In the order in which they are told when their impact is the same.
-const LINTS: [Lint; 19] = [
+const LINTS: [Lint; 20] = [
     quality::too_few_requests,
     on_the_loop::loop_hog,
     v8::full_collections,
@@ -64,6 +66,7 @@ const LINTS: [Lint; 19] = [
     v8::compilation,
     v8::inline_caches,
     on_the_loop::not_running,
+    on_the_loop::throttled,
     on_the_loop::burst,
     on_the_loop::own_work,
     on_the_loop::blocks_itself,

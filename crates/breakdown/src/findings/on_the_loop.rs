@@ -12,6 +12,8 @@ const HOG_SHARE: u64 = 5;
 const WORTH_TELLING: f64 = 0.1;
 /// Share from which a cause is the dominant one.
 const DOMINANT: f64 = 0.3;
+/// Share of the recording in which the quota was used up from which that is worth telling.
+const THROTTLED: f64 = 0.05;
 
 /// One route's callback holds up the tail.
 pub(super) fn loop_hog(evidence: &Evidence<'_>) -> Option<Finding> {
@@ -87,6 +89,22 @@ pub(super) fn not_running(evidence: &Evidence<'_>) -> Option<Finding> {
         None => "run fewer busy processes beside it, or give it processors of its own".to_owned(),
     };
     Some(finding("not-running", impact_ns, sentence, action))
+}
+
+/// The CPU quota was used up, but whom that delayed was not recorded.
+pub(super) fn throttled(evidence: &Evidence<'_>) -> Option<Finding> {
+    let quota = evidence.throttled?;
+    let share = quota.throttled_ns as f64 / evidence.duration_ns.max(1) as f64;
+    if share < THROTTLED || evidence.tail_sums.measured.not_running {
+        return None;
+    }
+    let sentence = format!(
+        "the CPU quota of its container was used up {}, which cost {} in all",
+        times(quota.periods),
+        time(quota.throttled_ns),
+    );
+    let action = "raise the quota; which requests it delayed is told with record --not-running";
+    Some(finding("cpu-quota", 0, sentence, action))
 }
 
 /// No single callback is long, but there are many.

@@ -303,6 +303,33 @@ fn not_running_is_blamed_on_the_quota_only_where_that_was_used_up() {
 }
 
 #[test]
+fn a_quota_used_up_is_told_where_it_was_not_recorded_whom_it_delayed() {
+    let with = |throttled_ns, measured| TraceInfo {
+        throttled: Some(Throttled {
+            periods: 214,
+            throttled_ns,
+        }),
+        measured,
+        ..trace_info(0)
+    };
+    let codes = |info| {
+        let findings = report(info, "").findings;
+        findings.into_iter().map(|f| f.code).collect::<Vec<_>>()
+    };
+    let much_ns = 20_000_000_000;
+    let told = report(with(much_ns, Measured::default()), "");
+    let (sentence, what) = action(&told, "cpu-quota");
+    assert!(
+        sentence.ends_with("used up 214 times, which cost 20.0 s in all"),
+        "{sentence}"
+    );
+    assert!(what.ends_with("record --not-running"), "{what}");
+    let absent = |info| assert!(!codes(info).contains(&"cpu-quota".to_owned()));
+    absent(with(much_ns, Measured::ALL));
+    absent(with(1_000_000, Measured::default()));
+}
+
+#[test]
 fn a_segment_names_the_pause_that_delayed_it() {
     let drawn = draw(
         r#"

@@ -135,6 +135,31 @@ test('what is not measured, and a recording that goes on, are told', () => {
   assert.match(renderMarkdown(going), /\| jit: compilation \| – \| – \| – \| – \|/);
 });
 
+test('an option that was not given is no fault of the host', () => {
+  const report = fixture('report');
+  const without = (reason) => ({
+    ...report,
+    unavailable: [{ mechanism: 'time not running', reason }],
+    breakdown: report.breakdown.map((row) => ({
+      ...row,
+      work: { ...row.work, notRunningNs: null },
+    })),
+  });
+  const texts = (one) => [renderReport(one, 'r', { colors, width }), renderMarkdown(one)];
+  const row = /not running: descheduled, throttled/;
+  for (const [reason, told, shown] of [
+    ['not asked for: record --not-running', false, false],
+    ['in 1 of 2 processes: not asked for: record --not-running', false, true],
+    ['no permission', true, true],
+  ]) {
+    assertValid('report', without(reason));
+    for (const text of texts(without(reason))) {
+      assert.equal(text.includes('unavailable here: time not running'), told, reason);
+      assert.equal(row.test(text), shown, reason);
+    }
+  }
+});
+
 test('processes are compared only where there are several', () => {
   const report = fixture('report');
   const [first] = report.processes;

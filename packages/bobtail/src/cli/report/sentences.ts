@@ -17,6 +17,9 @@ import {
 
 const ALL_ROUTES = '*';
 const NOT_RUNNING = 'not running';
+/** The probe's reason where a mechanism is an option that was not given: no fault of the host. */
+const NOT_ASKED_FOR = /^(?:in \d+ of \d+ processes: )?not asked for/;
+const NOWHERE_ASKED_FOR = /^not asked for/;
 
 /** The answer first: how slow the tail is and what it mostly consists of. */
 export function headline(report: Report): string {
@@ -184,6 +187,13 @@ export function impactOf(finding: Finding): string {
   return finding.impactNs === 0 ? '' : ` (${formatDuration(finding.impactNs)} per tail request)`;
 }
 
+/** Whether no process was asked to measure this. */
+export function isNotAskedFor(report: Report, mechanism: string): boolean {
+  return report.unavailable.some(
+    (one) => one.mechanism === mechanism && NOWHERE_ASKED_FOR.test(one.reason),
+  );
+}
+
 /** How far the report can be trusted: explained, inferred, truncated, lost, not available. */
 export function trustParts(report: Report): string[] {
   const parts: string[] = [];
@@ -211,8 +221,9 @@ export function trustParts(report: Report): string[] {
   if (report.run.outcome === null) {
     parts.push('still being recorded, or the recorder was killed');
   }
-  if (report.unavailable.length > 0) {
-    const names = report.unavailable.map((one) => plain(one.mechanism));
+  const missing = report.unavailable.filter(({ reason }) => !NOT_ASKED_FOR.test(reason));
+  if (missing.length > 0) {
+    const names = missing.map((one) => plain(one.mechanism));
     parts.push(`unavailable here: ${names.join(', ')}`);
   }
   return parts;

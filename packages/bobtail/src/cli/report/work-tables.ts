@@ -6,13 +6,15 @@
  */
 import type { Report, TimeSpent, Work } from '../json/report';
 import { formatCount, formatDuration, formatFineShare, formatShare } from '../text/units';
-import { overall } from './sentences';
+import { isNotAskedFor, overall } from './sentences';
 
 /** A work class: its key, its name in a column, and what it is. */
 export interface WorkClass {
   readonly key: keyof Work;
   readonly name: string;
   readonly words: string;
+  /** What measures it, where that is an option. */
+  readonly option?: string;
 }
 
 /** In the order in which they are shown. */
@@ -22,7 +24,12 @@ export const WORK_CLASSES: readonly WorkClass[] = [
   { key: 'jitNs', name: 'jit', words: 'jit: compilation' },
   { key: 'icNs', name: 'ic', words: 'ic: inline-cache misses' },
   { key: 'loopNs', name: 'loop', words: 'loop: in the kernel, between events' },
-  { key: 'notRunningNs', name: 'not running', words: 'not running: descheduled, throttled' },
+  {
+    key: 'notRunningNs',
+    name: 'not running',
+    words: 'not running: descheduled, throttled',
+    option: 'time not running',
+  },
 ];
 
 /** Of half a percent on, a class gets a column of its own; those always have one. */
@@ -50,13 +57,19 @@ function wholeOf(row: TimeSpent): number {
   return row.queueNs + row.execNs;
 }
 
-/** Rows of table 4: a class, then time per request and share, of the tail and of the rest. */
+/**
+ * Rows of table 4, of what was asked for: a class, then time per request and share, of the tail
+ * and of the rest.
+ */
 export function workRows(report: Report): string[][] {
   const columns = [overall(report, 'tail'), overall(report, 'nontail')];
   if (columns[0] === undefined) {
     return [];
   }
-  return WORK_CLASSES.map(({ key, words }) => [
+  const asked = WORK_CLASSES.filter(
+    ({ option }) => option === undefined || !isNotAskedFor(report, option),
+  );
+  return asked.map(({ key, words }) => [
     words,
     ...columns.flatMap((row) => {
       const partNs = row?.work[key] ?? null;
