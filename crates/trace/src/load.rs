@@ -1,7 +1,8 @@
 //! Takes one chunk into memory, whether it is sealed, still open, or recycled meanwhile.
 //!
 //! The position is read before the bytes and the number again after them: what the writer stores
-//! in between can make the chunk shorter than it is by now, but never mix two chunks.
+//! in between can make the chunk shorter than it is by now, but never mix two chunks. Only a WORK at
+//! its end may be half of what it was and half of what it becomes.
 
 use crate::bytes::u32_at;
 use crate::chunk::{self, ChunkStart};
@@ -28,6 +29,8 @@ pub(crate) enum Loaded {
     Chunk {
         start: ChunkStart,
         bytes: usize,
+        /// The writer may be at its end.
+        is_open: bool,
     },
     Damaged(Damage),
 }
@@ -62,7 +65,11 @@ pub(crate) fn load<S: ReadAt>(
     let mut head = [0; HEADER_BYTES];
     head.copy_from_slice(&bytes[..HEADER_BYTES]);
     Ok(match chunk::start(&head) {
-        Ok(start) => Loaded::Chunk { start, bytes: got },
+        Ok(start) => Loaded::Chunk {
+            start,
+            bytes: got,
+            is_open: stored == 0,
+        },
         Err(damage) => Loaded::Damaged(damage),
     })
 }

@@ -27,6 +27,8 @@ pub(crate) struct Progress {
     pub(crate) end: usize,
     /// End of the records in the chunk.
     pub(crate) loaded: usize,
+    /// The chunk was open when it was loaded: its last record may be one that is written anew.
+    pub(crate) is_open: bool,
     /// Index of the next chunk.
     pub(crate) next_chunk: usize,
     /// Number of the last chunk entered, and where in the file it lies.
@@ -87,7 +89,13 @@ impl Progress {
     }
 
     /// Goes to the start of a chunk, and tells what is missing before it.
-    pub(crate) fn enter(&mut self, place: &Place, state: StreamState, loaded: usize) {
+    pub(crate) fn enter(
+        &mut self,
+        place: &Place,
+        state: StreamState,
+        loaded: usize,
+        is_open: bool,
+    ) {
         let missing = place.number - self.number - 1;
         let broken_whole = missing.min(self.broken_whole + self.broken_slots);
         self.broken_slots -= broken_whole.saturating_sub(self.broken_whole);
@@ -104,6 +112,7 @@ impl Progress {
         self.at = HEADER_BYTES;
         self.end = HEADER_BYTES;
         self.loaded = loaded;
+        self.is_open = is_open;
         self.broken_inside = 0;
         self.broken_whole = 0;
         self.recycled = 0;

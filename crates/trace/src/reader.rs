@@ -8,7 +8,7 @@ use crate::chunk::ChunkStart;
 use crate::decode::StreamState;
 use crate::error::{Damage, TraceError};
 use crate::header::Header;
-use crate::layout::{HEADER_BYTES, tag};
+use crate::layout::{HEADER_BYTES, MAX_RECORD_BYTES, tag};
 use crate::live::LiveBlock;
 use crate::load::{Loaded, Place, load};
 use crate::progress::Progress;
@@ -179,8 +179,16 @@ impl<S: ReadAt> TraceReader<S> {
     #[cold]
     fn leave(&mut self, record_at: usize, damage: Damage) -> Result<(), TraceError> {
         let progress = &mut self.progress;
+        let left = progress.loaded - record_at;
+        // While it is the last, a WORK is written anew: what was read of it may be of two times.
+        let is_rewritten = progress.is_open
+            && left <= MAX_RECORD_BYTES
+            && self.bytes[record_at] & tag::KIND_BITS == tag::WORK;
         progress.end = progress.at;
         progress.loaded = progress.at;
+        if is_rewritten {
+            return Ok(());
+        }
         progress.broken_inside = 1;
         let chunk = progress.number;
         let offset = progress.offset + record_at as u64;
@@ -222,7 +230,11 @@ impl<S: ReadAt> TraceReader<S> {
         };
         match load(&self.source, &self.header, &place, &mut self.bytes) {
             Ok(Loaded::Recycled) => self.progress.recycled += 1,
-            Ok(Loaded::Chunk { start, bytes }) => self.enter(&place, &start, bytes)?,
+            Ok(Loaded::Chunk {
+                start,
+                bytes,
+                is_open,
+            }) => self.enter(&place, &start, bytes, is_open)?,
             Ok(Loaded::Damaged(damage)) => self.leave_out(&place, damage)?,
             Err(error) => self.fail(error)?,
         }
@@ -230,7 +242,13 @@ impl<S: ReadAt> TraceReader<S> {
     }
 
     /// Makes the chunk in memory the one to decode; `bytes` of it were in the file.
-    fn enter(&mut self, place: &Place, start: &ChunkStart, bytes: usize) -> Result<(), TraceError> {
+    fn enter(
+        &mut self,
+        place: &Place,
+        start: &ChunkStart,
+        bytes: usize,
+        is_open: bool,
+    ) -> Result<(), TraceError> {
         let strict = self.on_damage == OnDamage::Fail;
         let state = match StreamState::at_chunk(start, self.header.start_ns) {
             Ok(state) => state,
@@ -239,7 +257,7 @@ impl<S: ReadAt> TraceReader<S> {
         if let (true, Err(damage)) = (strict, self.progress.check(&state, start)) {
             return self.leave_out(place, damage);
         }
-        self.progress.enter(place, state, bytes);
+        self.progress.enter(place, state, bytes, is_open);
         if bytes == self.bytes.len() {
             return Ok(());
         }

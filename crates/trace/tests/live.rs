@@ -4,6 +4,7 @@ mod support;
 
 use std::cell::RefCell;
 
+use bobtail_trace::layout::{HEADER_BYTES, chunk, live};
 use bobtail_trace::record::{LoopKind, LossKind, Record};
 use bobtail_trace::{OnDamage, ReadAt, ReadError, TraceError, TraceReader, TraceWriter};
 use support::{START_NS, header};
@@ -189,4 +190,33 @@ fn the_state_of_the_stream_follows_the_records() {
     reader.next_record().unwrap();
     assert_eq!((reader.current_event(), reader.state().loop_event), (0, 0));
     assert_eq!(reader.state().last_ns, START_NS + 20);
+}
+
+#[test]
+fn a_work_that_is_written_anew_ends_what_can_be_read() {
+    let mut writer = TraceWriter::new(header(128, 2, 4)).unwrap();
+    writer.push(&loop_begin(1)).unwrap();
+    let work = Record::Work {
+        end_ns: START_NS + 50_000,
+        span_ns: 9_000,
+        jit_ns: 0,
+        ic_ns: 8_000,
+    };
+    writer.push(&work).unwrap();
+    let position = live::byte_offset(live::POSITION);
+    let mut bytes = writer.bytes().to_vec();
+    for shorter in 1..8 {
+        // Its end as it was before more was added to it.
+        bytes[position] = writer.bytes()[position] - shorter;
+        let reader = TraceReader::open(&bytes[..], OnDamage::Fail).unwrap();
+        let found: Result<Vec<_>, _> = reader.collect();
+        assert_eq!(found.unwrap(), [loop_begin(1)], "{shorter} bytes less");
+    }
+    // A sealed chunk is never written again.
+    let mut sealed = writer.close();
+    sealed[position] -= 2;
+    let used = HEADER_BYTES + header(128, 2, 4).strings_bytes as usize + chunk::USED_BYTES;
+    sealed[used] -= 2;
+    let reader = TraceReader::open(&sealed[..], OnDamage::Fail).unwrap();
+    assert!(reader.last().is_some_and(|record| record.is_err()));
 }
