@@ -8,6 +8,7 @@ import { tell } from '../console';
 import { EXIT_CODES, exitCodeOfSignal } from '../exit-codes';
 import { Failure, writeFailure } from '../failure';
 import { type Outcome, type RunFile, writeRunFile } from '../json/run';
+import { isNotAsked } from '../report/sentences';
 import { shownPath } from '../text/paths';
 import { countOf, formatBytes, formatCount, formatDuration } from '../text/units';
 import { type RecordedProcess, readRecordedProcesses } from './agent-files';
@@ -163,8 +164,10 @@ function summaryLine(
   processes: readonly RecordedProcess[],
   totals: TraceTotals,
 ): string {
+  const isMissing = ({ ok, reason }: RecordedProcess['mechanisms'][number]): boolean =>
+    !ok && !isNotAsked(reason ?? '');
   const missing = new Set(
-    processes.flatMap((one) => one.mechanisms.filter((it) => !it.ok).map((it) => it.name)),
+    processes.flatMap((one) => one.mechanisms.filter(isMissing).map((it) => it.name)),
   );
   const parts = [
     describePids(processes),

@@ -187,6 +187,11 @@ export function impactOf(finding: Finding): string {
   return finding.impactNs === 0 ? '' : ` (${formatDuration(finding.impactNs)} per tail request)`;
 }
 
+/** Whether a mechanism is off only because no one asked for it, by its reason. */
+export function isNotAsked(reason: string): boolean {
+  return NOT_ASKED_FOR.test(reason);
+}
+
 /** Whether no process was asked to measure this. */
 export function isNotAskedFor(report: Report, mechanism: string): boolean {
   return report.unavailable.some(
@@ -221,7 +226,7 @@ export function trustParts(report: Report): string[] {
   if (report.run.outcome === null) {
     parts.push('still being recorded, or the recorder was killed');
   }
-  const missing = report.unavailable.filter(({ reason }) => !NOT_ASKED_FOR.test(reason));
+  const missing = report.unavailable.filter(({ reason }) => !isNotAsked(reason));
   if (missing.length > 0) {
     const names = missing.map((one) => plain(one.mechanism));
     parts.push(`unavailable here: ${names.join(', ')}`);
