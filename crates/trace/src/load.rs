@@ -1,8 +1,8 @@
 //! Takes one chunk into memory, whether it is sealed, still open, or recycled meanwhile.
 //!
 //! The position is read before the bytes and the number again after them: what the writer stores
-//! in between can make the chunk shorter than it is by now, but never mix two chunks. Only a WORK at
-//! its end may be half of what it was and half of what it becomes.
+//! in between can make the chunk shorter than it is by now, but never mix two chunks. Only a WORK
+//! at its end may be half of what it was and half of what it becomes.
 
 use crate::bytes::u32_at;
 use crate::chunk::{self, ChunkStart};
