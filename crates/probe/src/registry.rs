@@ -64,6 +64,8 @@ impl Shared {
         self.asked_ns.store(0, Ordering::Relaxed);
         self.isolate.store(0, Ordering::Relaxed);
         self.batches.store(0, Ordering::Relaxed);
+        // Jobs of a loop that ended before it was told of them: their places are used again.
+        self.completions.clear();
         self.ready_events.store(0, Ordering::Relaxed);
     }
 }

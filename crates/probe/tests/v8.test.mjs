@@ -154,6 +154,16 @@ for (const node of nodes) {
       }
     });
 
+    it('leaves flags alone that are frozen', async (t) => {
+      const flags = ['--freeze-flags-after-init'];
+      const { mechanisms } = await run(node, temporary(t), 'native', { script, flags });
+      const missing = mechanisms.filter(({ ok, name }) => !ok && name.startsWith('v8.'));
+      // Node 20 needs no flag for V8's timers.
+      const names = version.startsWith('v20.') ? [] : ['v8.gc-steps', 'v8.jit'];
+      assert.deepEqual(missing.map(({ name }) => name).sort(), names);
+      for (const { reason } of missing) assert.match(reason, /frozen/);
+    });
+
     it('does not charge the getter that a miss runs to the miss', async (t) => {
       const out = temporary(t);
       const { spent, thrown, unbalanced } = await run(node, out, 'getters', { script });

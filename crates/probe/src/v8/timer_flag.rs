@@ -8,6 +8,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
+use super::memory_map;
 use crate::napi::find_symbol;
 use crate::symbols::symbols;
 
@@ -79,7 +80,23 @@ impl Flags {
         unsafe { (self.tag)() }
     }
 
+    /// With `--freeze-flags-after-init` V8 makes its flags read-only, and ends the process of
+    /// whoever sets one.
+    fn are_frozen(&self) -> Result<bool, String> {
+        let ends = [self.at, self.at + self.bytes - 1];
+        let regions = memory_map::regions()?;
+        let is_writable = |at: &usize| {
+            regions
+                .iter()
+                .any(|region| region.is_writable && region.range.contains(at))
+        };
+        Ok(!ends.iter().all(is_writable))
+    }
+
     fn turn_on(&self) -> Result<(), String> {
+        if self.are_frozen()? {
+            return Err("V8's flags are frozen (--freeze-flags-after-init)".into());
+        }
         let tag = self.tag();
         let before = self.copy();
         self.set(ON);

@@ -35,4 +35,4 @@ export const MicroKind = {
 export const HandleKind = { port: 9 } as const;
 
 /** Moments of the run that JavaScript marks. */
-export const MarkKind = { listening: 1 } as const;
+export const MarkKind = { listening: 1, paused: 3 } as const;

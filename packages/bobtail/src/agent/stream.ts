@@ -7,7 +7,14 @@
  */
 
 import { clockSince } from './clock';
-import { HandleKind, LIVE_LAST_NS, LIVE_OFFSET_BYTES, LIVE_WORDS, LoopKind } from './codes';
+import {
+  HandleKind,
+  LIVE_LAST_NS,
+  LIVE_OFFSET_BYTES,
+  LIVE_WORDS,
+  LoopKind,
+  MarkKind,
+} from './codes';
 import { takeSession } from './session';
 
 const session = takeSession();
@@ -46,12 +53,15 @@ const HANDLE_OPEN = 8;
 const SOURCE = 10;
 const SINK = 11;
 const MARK = 14;
+/** As in the probe (`writer.rs`): a number above could not be told from none. */
+const LAST_EVENT = 0xfffffffd;
 const FLAG_LOW = 64;
 const FLAG_HIGH = 128;
 
 const CONTEXT_MASK = 0xffff;
 const OTHER: number = LoopKind.other;
 const PORT: number = HandleKind.port;
+const MARK_PAUSED: number = MarkKind.paused;
 
 /** Event that registrations are charged to now; 0 outside events. */
 export function currentEvent(): number {
@@ -68,6 +78,12 @@ export function lastEvent(): number {
   return live[EVENT]!;
 }
 
+/** The numbers of events end: nothing more can be recorded. Native code does the same. */
+function stopNumbering(): void {
+  mark(MARK_PAUSED, 0);
+  live[PAUSED] = 1;
+}
+
 /** Opens a loop event of kind `other` when code runs outside any, so that it has an owner. */
 export function ensureLoopEvent(): void {
   if (live[LOOP_EVENT] === 0) loopBegin(OTHER, 0, -1, 0);
@@ -80,6 +96,10 @@ export function ensureLoopEvent(): void {
 export function micro(kind: number, registrar: number): void {
   if (live[PAUSED] !== 0) return;
   if (live[LOOP_EVENT] === 0) loopBegin(OTHER, 0, -1, 0);
+  if (live[EVENT]! >= LAST_EVENT) {
+    stopNumbering();
+    return;
+  }
   live[BUSY] = 1;
   const room = live[POSITION]! <= live[LIMIT]! || roll();
   const event = (live[EVENT]! + 1) >>> 0;
@@ -131,6 +151,10 @@ export function resume(event: number): void {
  */
 export function loopBegin(kind: number, op: number, readyNs: number, registrar: number): void {
   if (live[PAUSED] !== 0) return;
+  if (live[EVENT]! >= LAST_EVENT) {
+    stopNumbering();
+    return;
+  }
   live[BUSY] = 1;
   const room = live[POSITION]! <= live[LIMIT]! || roll();
   const event = (live[EVENT]! + 1) >>> 0;

@@ -134,6 +134,25 @@ test('nothing is written, numbered or charged while paused', () => {
   assert.deepEqual([...fake.live.slice(2, 6)], [0, 0, 0, 0]);
 });
 
+test('the numbers of events end before they would begin again', () => {
+  const fake = openFake();
+  fake.live[2] = 0xfffffffa;
+  fake.stream.loopBegin(12, 0, -1, 0);
+  for (let i = 0; i < 9; i++) fake.stream.micro(1, 0xfffffffa);
+  assert.equal(fake.live[2], 0xfffffffd);
+  assert.equal(fake.live[13], 1, 'paused for good');
+  const marks = decodeRecords(fake.bytes(), { lastNs: 0, event: 0xfffffffa, current: 0, loop: 0 });
+  assert.deepEqual(
+    marks.map(({ type, event }) => [type, event]),
+    [
+      ['loop-begin', 0xfffffffb],
+      ['micro', 0xfffffffc],
+      ['micro', 0xfffffffd],
+      ['mark', undefined],
+    ],
+  );
+});
+
 test('the clock follows CLOCK_MONOTONIC', () => {
   const startNs = process.hrtime.bigint();
   const { clockSince } = createRequire(import.meta.url)('../../dist/agent/clock.js');
