@@ -45,26 +45,58 @@ pub fn report(dir: &Path, options_json: &str) -> Result<String, BindingError> {
     ))
 }
 
+/// How often the slowest is looked for again in a recording that overwrites it meanwhile.
+const LOOKS: u32 = 8;
+
 /// One request as JSON.
 pub fn explain(dir: &Path, options_json: &str) -> Result<String, BindingError> {
     let options: ExplainOptions = parse(options_json)?;
-    let recording = Recording::open(dir)?;
-    let (index, request) = match (options.slowest, options.request) {
-        (Some(rank), None) => nth_slowest(&recording, rank)?,
-        (None, Some(id)) => find(&recording, &id)?,
+    match (options.slowest, options.request) {
+        // Between finding it and explaining it, a recording under way may overwrite it; then
+        // another one is the slowest of what there is.
+        (Some(rank), None) => {
+            for _ in 1..LOOKS {
+                match explain_slowest(dir, rank) {
+                    Err(BindingError::Overwritten { .. }) => {}
+                    answer => return answer,
+                }
+            }
+            explain_slowest(dir, rank)
+        }
+        (None, Some(id)) => {
+            let recording = Recording::open(dir)?;
+            let (index, request) = find(&recording, &id)?;
+            match explain_one(&recording, index, request)? {
+                Some(answer) => to_json(&answer),
+                None => Err(BindingError::UnknownRequest { id }),
+            }
+        }
         _ => {
             let reason = "exactly one of slowest and request is needed".to_owned();
-            return Err(BindingError::Options { reason });
-        }
-    };
-    let wanted = BTreeMap::from([(index, BTreeSet::from([request]))]);
-    match explain_wanted(&recording, &wanted)?.first() {
-        Some(answer) => to_json(answer),
-        None => {
-            let id = recording.traces[index].request_name(request);
-            Err(BindingError::UnknownRequest { id })
+            Err(BindingError::Options { reason })
         }
     }
+}
+
+fn explain_slowest(dir: &Path, rank: u64) -> Result<String, BindingError> {
+    let recording = Recording::open(dir)?;
+    let (index, request) = nth_slowest(&recording, rank)?;
+    match explain_one(&recording, index, request)? {
+        Some(answer) => to_json(&answer),
+        None => {
+            let id = recording.traces[index].request_name(request);
+            Err(BindingError::Overwritten { id })
+        }
+    }
+}
+
+fn explain_one(
+    recording: &Recording,
+    index: usize,
+    request: RequestId,
+) -> Result<Option<Explain>, BindingError> {
+    let wanted = BTreeMap::from([(index, BTreeSet::from([request]))]);
+    Ok(explain_wanted(recording, &wanted)?.into_iter().next())
 }
 
 /// Several requests as a JSON array, slowest first.

@@ -36,6 +36,8 @@ pub enum BindingError {
     },
     #[error("no such request ({id})")]
     UnknownRequest { id: String },
+    #[error("overwritten while it was read, the recording goes on too fast ({id})")]
+    Overwritten { id: String },
     #[error("options: {reason}")]
     Options { reason: String },
     #[error("the analysis failed: {reason}")]
@@ -56,7 +58,7 @@ impl BindingError {
             Self::Read { .. } => "BOBTAIL_READ",
             Self::Json { .. } | Self::AllLost { .. } => "BOBTAIL_DAMAGED",
             Self::NothingRecorded { .. } => "BOBTAIL_NOTHING_RECORDED",
-            Self::UnknownRequest { .. } => "BOBTAIL_UNKNOWN_REQUEST",
+            Self::UnknownRequest { .. } | Self::Overwritten { .. } => "BOBTAIL_UNKNOWN_REQUEST",
             Self::Options { .. } => "BOBTAIL_OPTIONS",
             Self::Internal { .. } => "BOBTAIL_INTERNAL",
         }
