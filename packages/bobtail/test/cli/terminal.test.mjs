@@ -9,7 +9,8 @@ const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Runs the command line in a pseudo-terminal; `type(text)` presses keys. */
 function startInTerminal(args, cwd, env = {}) {
-  const command = [process.execPath, MAIN, ...args].map(quote).join(' ');
+  // Without `exec` some shells stay in between, get the Ctrl-C too and die of it.
+  const command = `exec ${[process.execPath, MAIN, ...args].map(quote).join(' ')}`;
   const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
     cwd,
     env: { ...process.env, TERM: 'xterm', ...env },
