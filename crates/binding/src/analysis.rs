@@ -287,6 +287,7 @@ fn facts(recording: &Recording) -> RunFacts {
         warmup_ns: run.warmup_ns,
         outcome: run.outcome.clone(),
         unavailable: recording.unavailable(),
+        refused_loops: recording.refused_loops,
     }
 }
 

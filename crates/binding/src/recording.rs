@@ -87,6 +87,12 @@ struct ListeningFile {
     at_ns: u64,
 }
 
+/// `refused-<pid>.json`.
+#[derive(Debug, Deserialize)]
+struct RefusedFile {
+    loops: u64,
+}
+
 /// One trace of the folder.
 #[derive(Debug)]
 pub struct TracePath {
@@ -104,6 +110,8 @@ pub struct Recording {
     pub processes: Vec<ProcessFile>,
     /// By pid and thread, so that the answer does not depend on the order of the folder.
     pub traces: Vec<TracePath>,
+    /// Event loops that were not recorded because the recording had reached its bound.
+    pub refused_loops: u64,
     /// When the first server listened, by `CLOCK_MONOTONIC`.
     pub listening_ns: Option<u64>,
 }
@@ -115,6 +123,7 @@ impl Recording {
     pub fn open(dir: &Path) -> Result<Self, BindingError> {
         let mut traces = Vec::new();
         let mut processes = Vec::new();
+        let mut refused_loops = 0;
         let mut listening_ns: Option<u64> = None;
         for name in names(dir)? {
             let path = dir.join(&name);
@@ -125,6 +134,8 @@ impl Recording {
                 }
             } else if numbers(&name, "process-", ".json").is_some() {
                 processes.push(read_json::<ProcessFile>(&path)?);
+            } else if name.starts_with("refused-") && name.ends_with(".json") {
+                refused_loops += read_json::<RefusedFile>(&path)?.loops;
             } else if name.starts_with("listening-") && name.ends_with(".json") {
                 let at_ns = read_json::<ListeningFile>(&path)?.at_ns;
                 listening_ns = Some(listening_ns.map_or(at_ns, |first| first.min(at_ns)));
@@ -143,6 +154,7 @@ impl Recording {
             run,
             processes,
             traces,
+            refused_loops,
             listening_ns,
         })
     }

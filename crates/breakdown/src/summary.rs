@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bobtail_graph::Work;
 
 use crate::aggregate::{Aggregate, IoKey};
-use crate::findings::{self, Evidence};
+use crate::findings::{self, Evidence, REFUSED_LOOPS};
 use crate::population::Population;
 use crate::report::{
     Breakdown, Class, Io, Outcome, Process, ProcessBreakdown, Report, Requests, Run, Tail,
@@ -29,6 +29,8 @@ pub struct RunFacts {
     pub warmup_ns: u64,
     pub outcome: Option<Outcome>,
     pub unavailable: Vec<Unavailable>,
+    /// Event loops without a trace: the recording had reached its bound.
+    pub refused_loops: u64,
 }
 
 /// Puts the report together.
@@ -48,7 +50,7 @@ pub fn report(
         ..population.tail.clone()
     };
     let requests = requests(surveys, population, aggregate);
-    let losses = losses(surveys);
+    let losses = losses(&run, surveys);
     let io = ios(aggregate);
     let culprits = aggregate.blame.ranked(&aggregate.places);
     let throttled = surveys.iter().filter_map(|s| s.trace.throttled);
@@ -150,8 +152,11 @@ fn requests(surveys: &[Survey], population: &Population, aggregate: &Aggregate) 
     }
 }
 
-fn losses(surveys: &[Survey]) -> BTreeMap<String, u64> {
+fn losses(run: &RunFacts, surveys: &[Survey]) -> BTreeMap<String, u64> {
     let mut losses = BTreeMap::new();
+    if run.refused_loops > 0 {
+        losses.insert(REFUSED_LOOPS.to_owned(), run.refused_loops);
+    }
     for (word, count) in surveys
         .iter()
         .flat_map(|s| &s.losses)

@@ -162,6 +162,7 @@ fn start_with(scope: Scope, options: Value) -> Value {
         chunk_bytes,
         ring_slots: RING_SLOTS,
         max_slots: slots.clamp(f64::from(RING_SLOTS + 1), f64::from(bound::MAX_SLOTS)) as u32,
+        max_total_bytes: number(c"maxTotalBytes").unwrap_or(0.0) as u64,
     };
     match start::start(uv_loop, scope.env() as usize, description) {
         Ok(started) => {

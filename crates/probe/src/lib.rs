@@ -42,6 +42,7 @@ mod strings;
 mod switches;
 mod symbols;
 mod timers;
+mod total_bound;
 mod trace_file;
 mod trampoline;
 mod v8;

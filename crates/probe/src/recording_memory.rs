@@ -26,14 +26,17 @@ pub struct Memory {
 pub enum Error {
     Memory(io::Error),
     Trace(trace_file::Error),
+    /// The recording has reached its bound; how many loops of this process were refused for it.
+    Total(u32),
 }
 
 impl Memory {
     /// Creates the trace and maps its first chunks.
     ///
     /// # Errors
-    /// No memory, or a trace that cannot be written; nothing is left of what was made.
+    /// No memory, no room, or a trace that cannot be written; nothing is left of what was made.
     pub fn new(description: &Description) -> Result<Self, Error> {
+        let _admission = description.total_bound().admit().map_err(Error::Total)?;
         let context = context_array().map_err(Error::Memory)?;
         let made = trace(description);
         if made.is_err() {
@@ -63,7 +66,7 @@ fn trace(description: &Description) -> Result<(Ring, TraceFile, Slots), Error> {
 
 fn chunks(ring: &Ring, description: &Description) -> Result<(TraceFile, Slots), trace_file::Error> {
     let file = TraceFile::create(description)?;
-    let mut slots = Slots::new(description.max_slots);
+    let mut slots = Slots::new(description.max_slots, description.total_bound());
     for _ in 0..CHUNKS_AHEAD {
         if let Err(error) = slots.map_next(ring, &file) {
             // SAFETY: nobody else knows the file.

@@ -7,6 +7,7 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::total_bound::TotalBound;
 use crate::trace_file::{self, TraceFile};
 
 /// Chunks kept mapped behind the current one: what a tick of the watchdog can take to notice.
@@ -113,14 +114,16 @@ pub struct Slots {
     /// Chunk number by file slot.
     numbers: Vec<u64>,
     max_slots: u32,
+    total: TotalBound,
 }
 
 impl Slots {
     /// `max_slots` is at least one more than the ring has.
-    pub fn new(max_slots: u32) -> Self {
+    pub fn new(max_slots: u32, total: TotalBound) -> Self {
         Self {
             numbers: Vec::new(),
             max_slots,
+            total,
         }
     }
 
@@ -140,6 +143,7 @@ impl Slots {
     fn map_chunk(&mut self, ring: &Ring, file: &TraceFile) -> io::Result<()> {
         let number = ring.mapped.load(Ordering::Relaxed) + 1;
         let bytes = u64::from(file.chunk_bytes);
+        self.bound_growth(ring, bytes);
         let slot = self.slot_for_next();
         let offset = file.slots_offset + slot as u64 * bytes;
         if slot == self.numbers.len() {
@@ -155,6 +159,14 @@ impl Slots {
         }
         ring.mapped.store(number, Ordering::Release);
         Ok(())
+    }
+
+    /// Beyond what the recording may take, the trace grows no more and overwrites itself.
+    fn bound_growth(&mut self, ring: &Ring, bytes: u64) {
+        let used = self.numbers.len() as u32;
+        if (ring.slots + 1..self.max_slots).contains(&used) && !self.total.has_room(bytes) {
+            self.max_slots = used;
+        }
     }
 
     /// A new slot, or when the file may not grow the one with the lowest number.
@@ -182,6 +194,8 @@ mod tests {
     use bobtail_trace::layout::live;
     use bobtail_trace::reader::{OnDamage, TraceReader};
     use bobtail_trace::record::Record;
+    use std::cell::Cell;
+    use std::os::unix::fs::MetadataExt;
     use std::sync::Arc;
 
     fn description(name: &str, max_slots: u32) -> Description {
@@ -200,15 +214,19 @@ mod tests {
             chunk_bytes: 4096,
             ring_slots: 4,
             max_slots,
+            max_total_bytes: 0,
         }
     }
 
     /// Writes `count` records, mapping ahead before each as `maps` says; gives what a reader sees.
     fn write(name: &str, max_slots: u32, count: u64, maps: impl Fn(u64) -> bool) -> Vec<Record> {
-        let description = description(name, max_slots);
-        let file = TraceFile::create(&description).expect("creates");
+        write_as(&description(name, max_slots), count, maps)
+    }
+
+    fn write_as(description: &Description, count: u64, maps: impl Fn(u64) -> bool) -> Vec<Record> {
+        let file = TraceFile::create(description).expect("creates");
         let ring = Arc::new(Ring::new(4, 4096).expect("reserves"));
-        let mut slots = Slots::new(max_slots);
+        let mut slots = Slots::new(description.max_slots, description.total_bound());
         // SAFETY: both are mapped until the end of the test.
         let mut writer = unsafe {
             Writer::new(
@@ -256,6 +274,30 @@ mod tests {
             "{:?}",
             records[0]
         );
+    }
+
+    #[test]
+    fn a_bounded_recording_keeps_the_newest() {
+        const MAX_BYTES: u64 = 64 << 10;
+        let mut description = description("recording", 100);
+        let folder = std::env::temp_dir().join(format!("bobtail-total-{}", std::process::id()));
+        std::fs::create_dir(&folder).expect("is new");
+        description.path = folder.join("1-0.trace").to_string_lossy().into_owned();
+        description.max_total_bytes = MAX_BYTES;
+        let biggest = Cell::new(0);
+        let kept = handles(&write_as(&description, 40_000, |_| {
+            let file = std::fs::metadata(&description.path).expect("is there");
+            biggest.set(biggest.get().max(file.blocks() * 512));
+            true
+        }));
+        std::fs::remove_dir(folder).expect("is empty");
+        assert!(
+            (48 << 10..=MAX_BYTES).contains(&biggest.get()),
+            "{biggest:?} bytes"
+        );
+        let first = kept[0];
+        assert!(first > 1);
+        assert_eq!(kept, (first..=40_000).collect::<Vec<_>>());
     }
 
     #[test]

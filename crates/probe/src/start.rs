@@ -99,6 +99,7 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
         match error {
             recording_memory::Error::Memory(error) => io(error),
             recording_memory::Error::Trace(error) => Refusal::new(error.code(), error.to_string()),
+            recording_memory::Error::Total(loops) => beyond_total(&description, loops),
         }
     })?;
     let Memory {
@@ -180,6 +181,17 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
     pool::wake();
     pool::adopt(uv_loop);
     Ok(started)
+}
+
+/// The recording takes what it may. The first refusal of a process has a code of its own.
+fn beyond_total(description: &Description, loops: u32) -> Refusal {
+    let code = match loops {
+        1 => "BOBTAIL_TOTAL",
+        _ => "BOBTAIL_TOTAL_AGAIN",
+    };
+    let bound_mib = description.max_total_bytes >> 20;
+    let message = format!("the recording has reached its bound (--max-total {bound_mib}m)");
+    Refusal::new(code, message)
 }
 
 /// The kernel's switches of this thread. Only where they are asked for: each costs the kernel about

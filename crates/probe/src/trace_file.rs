@@ -9,6 +9,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use bobtail_trace::layout::{self, HEADER_BYTES, header, live};
 
+use crate::total_bound::TotalBound;
+
 /// What the header says, and where the file is.
 #[derive(Debug, Clone)]
 pub struct Description {
@@ -27,6 +29,18 @@ pub struct Description {
     pub chunk_bytes: u32,
     pub ring_slots: u32,
     pub max_slots: u32,
+    /// Bound of all traces of the recording together, in bytes; 0 none.
+    pub max_total_bytes: u64,
+}
+
+impl Description {
+    /// The bound of the recording it is part of. A trace overwrites itself from one chunk more
+    /// than the ring has.
+    pub fn total_bound(&self) -> TotalBound {
+        let chunks = u64::from(self.ring_slots + 1) * u64::from(self.chunk_bytes);
+        let trace_bytes = HEADER_BYTES as u64 + u64::from(self.strings_bytes) + chunks;
+        TotalBound::of(&self.path, self.max_total_bytes, trace_bytes)
+    }
 }
 
 /// Why a trace file cannot be written.

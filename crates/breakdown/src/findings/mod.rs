@@ -14,6 +14,9 @@ use crate::report::{Class, Culprit, Finding, Io, Requests, Tail};
 use crate::sums::Sums;
 use crate::trace_info::{Heap, Throttled};
 
+/// The word among the losses for event loops without a trace; those of records are the format's.
+pub(crate) const REFUSED_LOOPS: &str = "event-loops";
+
 /// What lints may look at.
 pub(crate) struct Evidence<'a> {
     pub requests: &'a Requests,
@@ -58,7 +61,7 @@ impl Evidence<'_> {
 type Lint = fn(&Evidence<'_>) -> Option<Finding>;
 
 /// In the order in which they are told when their impact is the same.
-const LINTS: [Lint; 20] = [
+const LINTS: [Lint; 21] = [
     quality::too_few_requests,
     on_the_loop::loop_hog,
     v8::full_collections,
@@ -79,6 +82,7 @@ const LINTS: [Lint; 20] = [
     quality::inferred,
     quality::loop_only,
     quality::lost_history,
+    quality::not_all_recorded,
 ];
 
 /// The findings, the one with most impact first; those about the recording itself come last.

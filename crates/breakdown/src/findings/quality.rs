@@ -62,6 +62,17 @@ pub(super) fn loop_only(evidence: &Evidence<'_>) -> Option<Finding> {
     ))
 }
 
+/// Threads and processes of which there is nothing.
+pub(super) fn not_all_recorded(evidence: &Evidence<'_>) -> Option<Finding> {
+    let refused = evidence.losses.get(super::REFUSED_LOOPS)?;
+    let sentence = format!(
+        "{} threads or processes were not recorded: the recording had reached its bound",
+        count(*refused)
+    );
+    let action = "allow more (--max-total), or record for a shorter time (--duration)";
+    Some(finding("not-all-recorded", 0, sentence, action))
+}
+
 /// History that is gone.
 pub(super) fn lost_history(evidence: &Evidence<'_>) -> Option<Finding> {
     if evidence.requests.truncated == 0 {
@@ -70,6 +81,7 @@ pub(super) fn lost_history(evidence: &Evidence<'_>) -> Option<Finding> {
     let lost: Vec<_> = evidence
         .losses
         .iter()
+        .filter(|(word, _)| *word != super::REFUSED_LOOPS)
         .map(|(word, n)| format!("{} {word}", count(*n)))
         .collect();
     let why = if lost.is_empty() {

@@ -332,6 +332,26 @@ fn loop_events_alone_are_one_finding_about_the_recording() {
 }
 
 #[test]
+fn threads_beyond_the_bound_are_a_loss_and_a_finding() {
+    let scene = r#"@0 begin read handle=900 ready=@0
+           source $1 "GET /x"
+           @90 sink $1 200
+           end"#;
+    let of = |refused_loops| {
+        let run = RunFacts {
+            refused_loops,
+            ..RunFacts::default()
+        };
+        let report = repeated_of(run, scene, 50.0);
+        let code = |code: &str| report.findings.iter().any(|f| f.code == code);
+        let told = (code("not-all-recorded"), code("lost-history"));
+        (told, report.losses.get("event-loops").copied())
+    };
+    assert_eq!(of(0), ((false, false), None));
+    assert_eq!(of(12), ((true, false), Some(12)));
+}
+
+#[test]
 fn a_call_of_the_service_to_itself_is_told() {
     let scene = |host: &str| {
         format!(

@@ -16,6 +16,8 @@ export interface StartOptions {
   /** 1: have the kernel record each switch of the loop thread. */
   notRunning: 0 | 1;
   maxBytes: number;
+  /** Bound of all traces of the folder together; 0 none. */
+  maxTotalBytes: number;
   chunkBytes: number;
   nodeVersion: string;
   arch: string;

@@ -19,10 +19,13 @@ import { provideSession, takeSession } from './session';
 import type { Settings } from './settings';
 
 const CHUNK_BYTES = 256 * 1024;
+/** Code of the probe's refusal when the recording has reached its bound; `_AGAIN` follows. */
+const BEYOND_TOTAL = 'BOBTAIL_TOTAL';
 
 let started = false;
 let stream: Stream | undefined;
 let startNs = 0n;
+let isBeyondTotal = false;
 
 /** Starts the recording, the first time only; tells whether this was it. Never throws. */
 export function startRecording(settings: Settings): boolean {
@@ -36,6 +39,8 @@ export function startRecording(settings: Settings): boolean {
     const { bursts } = settings;
     if (bursts !== undefined) attempt('bursts', () => startBursts(bursts, takeSession()));
   }
+  // The probe counts these in one file per process.
+  if (isBeyondTotal) return true;
   writeProcess(settings.folder, threadId);
   watchMechanisms(() => writeProcess(settings.folder, threadId));
   return true;
@@ -80,6 +85,7 @@ function openStream(settings: Settings): Stream {
       detail: settings.detail,
       notRunning: settings.notRunning ? 1 : 0,
       maxBytes: settings.maxBytes,
+      maxTotalBytes: settings.maxTotalBytes,
       chunkBytes: CHUNK_BYTES,
       nodeVersion: process.version,
       arch: process.arch,
@@ -90,7 +96,13 @@ function openStream(settings: Settings): Stream {
     addMechanisms(session.mechanisms);
     return require('./stream') as Stream;
   } catch (error) {
-    warn(`not recording this process: ${reasonOf(error)} (pid ${process.pid})`);
+    const { code } = error as NodeJS.ErrnoException;
+    isBeyondTotal = code?.startsWith(BEYOND_TOTAL) ?? false;
+    // A service may start threads without end: the first says it for all of its process.
+    if (!isBeyondTotal || code === BEYOND_TOTAL) {
+      const what = isBeyondTotal && threadId !== 0 ? 'further threads of this' : 'this';
+      warn(`not recording ${what} process: ${reasonOf(error)} (pid ${process.pid})`);
+    }
     throw error;
   }
 }

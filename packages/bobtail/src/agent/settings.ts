@@ -15,6 +15,8 @@ export interface Settings {
   detail: 'full' | 'loop';
   /** Bound of each trace file, in bytes; 0 leaves it to the probe. */
   maxBytes: number;
+  /** Bound of all trace files of the recording together, in bytes; 0 none. */
+  maxTotalBytes: number;
   /** Have the kernel record each switch of the loop thread. */
   notRunning: boolean;
   /** Record in bursts; all the time without. */
@@ -32,14 +34,20 @@ export function readSettings(
   const folder = env.BOBTAIL_DIR;
   if (folder === undefined || folder === '' || env.BOBTAIL_DISABLED === '1') return undefined;
   if (PACKAGE_MANAGER.test(basename(argv[1] ?? ''))) return undefined;
-  const maxBytes = Number(env.BOBTAIL_MAX_BYTES ?? 0);
   return {
     folder,
     detail: env.BOBTAIL_DETAIL === 'loop' ? 'loop' : 'full',
-    maxBytes: Number.isSafeInteger(maxBytes) && maxBytes > 0 ? maxBytes : 0,
+    maxBytes: readBytes(env.BOBTAIL_MAX_BYTES),
+    maxTotalBytes: readBytes(env.BOBTAIL_MAX_TOTAL_BYTES),
     notRunning: env.BOBTAIL_NOT_RUNNING === '1',
     ...readBursts(env.BOBTAIL_BURSTS ?? ''),
   };
+}
+
+/** 0 for everything that is no size. */
+function readBytes(text = ''): number {
+  const bytes = Number(text);
+  return Number.isSafeInteger(bytes) && bytes > 0 ? bytes : 0;
 }
 
 /** Of `60000/2000`: every minute for two seconds, in ms. */

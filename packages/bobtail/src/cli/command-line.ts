@@ -14,6 +14,7 @@ import type { Bursts, Detail } from './json/run';
 import { parseCount, parseDurationNs, parsePercentile, parseSizeBytes } from './quantity';
 
 const MAX_SIZE_DEFAULT = '512m';
+const MAX_TOTAL_DEFAULT = '4g';
 const BURST_NS_MIN = 10_000_000;
 
 /** Parses `argv` (without node and script) and runs the verb. */
@@ -75,6 +76,7 @@ interface RecordFlags {
   detail: Detail;
   notRunning: boolean;
   maxSize: string;
+  maxTotal: string;
   bestEffort: boolean;
   report: boolean;
   quiet: boolean;
@@ -99,6 +101,7 @@ function addRecord(program: Command): void {
     )
     .option('--not-running', 'tell when the loop waited for a CPU; costs a little more', false)
     .option('--max-size <size>', 'bound of each trace file', MAX_SIZE_DEFAULT)
+    .option('--max-total <size>', 'bound of all traces together', MAX_TOTAL_DEFAULT)
     .option('--best-effort', 'run the service unrecorded when it cannot be recorded', false)
     .option('--no-report', 'after --on-port or --duration: do not print the report')
     .option('-q, --quiet', 'no progress, no summary', false)
@@ -120,6 +123,7 @@ function addRecord(program: Command): void {
         detail: flags.detail,
         notRunning: flags.notRunning,
         maxBytes: parseSizeBytes(flags.maxSize, '--max-size'),
+        maxTotalBytes: parseSizeBytes(flags.maxTotal, '--max-total'),
         bestEffort: flags.bestEffort,
         quiet: flags.quiet,
       });

@@ -89,7 +89,13 @@ test('mechanisms have unique names, and a failure stays told', () => {
 
 test('package managers, other processes and disabled ones are left alone', () => {
   const env = { BOBTAIL_DIR: '/r', BOBTAIL_DETAIL: 'loop', BOBTAIL_MAX_BYTES: '5000' };
-  const settings = { folder: '/r', detail: 'loop', maxBytes: 5000, notRunning: false };
+  const settings = {
+    folder: '/r',
+    detail: 'loop',
+    maxBytes: 5000,
+    maxTotalBytes: 0,
+    notRunning: false,
+  };
   assert.deepEqual(readSettings(env, ['node', '/app/server.js']), settings);
   assert.deepEqual(readSettings(env, ['node']), settings);
   const managers = ['/usr/bin/npm', '/x/npm-cli.js', 'npx', '/a/yarn-4.1.0.cjs', '/c/corepack.js'];

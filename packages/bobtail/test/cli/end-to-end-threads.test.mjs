@@ -1,5 +1,7 @@
 /** Worker threads in one recording: those that serve, and those that compute for them. */
 import assert from 'node:assert/strict';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { get, load } from './load.mjs';
 import { nodes } from './nodes.mjs';
@@ -44,6 +46,34 @@ for (const { path, version } of nodes) {
     );
     assert.ok(workers.includes(wait?.resource), one.stdout);
     assert.deepEqual([wait.shared, wait.inferred, more], [false, false, []]);
+  });
+
+  test(`${version}: --max-total bounds a service that makes a thread per request`, async (t) => {
+    const MAX_TOTAL_BYTES = 12 * 2 ** 20;
+    const command = [path, fixture('threads.cjs'), 'short'];
+    const service = await startRecording(t, command, { flags: ['--max-total', '12m'] });
+    assert.equal(await load(service.port, { count: 30, connections: 1 }), 30);
+    const { stderr } = await service.end('SIGTERM');
+    const names = readdirSync(service.folder);
+    const of = (pattern) => names.filter((name) => pattern.test(name));
+    const blocks = of(/\.trace$/).map((name) => statSync(join(service.folder, name)).blocks);
+    const bytes = blocks.reduce((sum, count) => sum + count * 512, 0);
+    assert.ok(bytes <= MAX_TOTAL_BYTES, `${bytes} bytes`);
+    // Five of 2.36 MB.
+    const traces = blocks.length;
+    assert.equal(traces, 5, names.join());
+    assert.equal(of(/^process-/).length, traces, names.join());
+    const { requests, losses, findings } = await reportOf(service.folder);
+    assert.deepEqual([requests.count, requests.complete], [30, 30]);
+    assert.deepEqual(losses, { 'event-loops': 31 - traces });
+    const finding = findings.find(({ code }) => code === 'not-all-recorded');
+    assert.match(finding.sentence, /^26 threads or processes were not recorded/);
+    assert.equal(
+      stderr.match(/not recording further threads .*--max-total 12m/g)?.length,
+      1,
+      stderr,
+    );
+    assert.match(stderr, / · 26 more event loops not recorded: --max-total/);
   });
 
   test(`${version}: servers in worker threads have a trace each`, async (t) => {

@@ -21,6 +21,7 @@ const RUN = {
   detail: 'full',
   warmupNs: 0,
   maxBytes: 1_048_576,
+  maxTotalBytes: 4_194_304,
   bursts: null,
   notRunning: false,
   outcome: null,

@@ -14,6 +14,7 @@ const CASES = [
     64,
     'bobtail: --warmup takes seconds, such as 30 or 0.5 (soon)',
   ],
+  [['record', '--max-total', '2m', '--', 'x'], 64, 'bobtail: --max-total must be at least 3m (2m)'],
   [['record', '--max-size', '3k', '--', 'x'], 64, 'bobtail: --max-size must be at least 3m (3k)'],
   [
     ['record', '--warmup', '3', '--duration', '2', '--', 'x'],

@@ -87,6 +87,7 @@ function runTrial(folder: string, command: readonly string[]): Promise<Trial> {
   const env = recordingEnv(folder, {
     detail: 'full',
     maxBytes: TRIAL_BYTES_MAX,
+    maxTotalBytes: TRIAL_BYTES_MAX,
     bursts: null,
     notRunning: true,
   });

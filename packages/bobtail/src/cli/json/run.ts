@@ -35,6 +35,8 @@ export interface RunFile {
   readonly warmupNs: number;
   /** Bound of each trace file. */
   readonly maxBytes: number;
+  /** Bound of all trace files together. */
+  readonly maxTotalBytes: number;
   /** null: recorded all the time. */
   readonly bursts: Bursts | null;
   /** The kernel was asked to record each switch of the loop threads. */

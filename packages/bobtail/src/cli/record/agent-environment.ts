@@ -27,7 +27,7 @@ export function checkAgent(): void {
 /** The environment of a recorded command: the user's, and the agent with its settings. */
 export function recordingEnv(
   folder: string,
-  run: Pick<RunFile, 'detail' | 'maxBytes' | 'bursts' | 'notRunning'>,
+  run: Pick<RunFile, 'detail' | 'maxBytes' | 'maxTotalBytes' | 'bursts' | 'notRunning'>,
 ): NodeJS.ProcessEnv {
   return {
     ...process.env,
@@ -35,6 +35,7 @@ export function recordingEnv(
     BOBTAIL_DIR: folder,
     BOBTAIL_DETAIL: run.detail,
     BOBTAIL_MAX_BYTES: String(run.maxBytes),
+    BOBTAIL_MAX_TOTAL_BYTES: String(run.maxTotalBytes),
     ...(run.bursts === null ? {} : { BOBTAIL_BURSTS: burstsInMs(run.bursts) }),
     ...(run.notRunning ? { BOBTAIL_NOT_RUNNING: '1' } : {}),
     BOBTAIL_PARENT_PID: String(process.pid),

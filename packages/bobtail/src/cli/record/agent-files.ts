@@ -48,6 +48,12 @@ export function readRecordedProcesses(folder: string): RecordedProcess[] {
     .sort((a, b) => a.pid - b.pid || a.thread - b.thread);
 }
 
+/** Event loops that were not recorded because the recording had reached its bound. */
+export function countRefusedLoops(folder: string): number {
+  const refused = readAll<{ loops: number }>(folder, /^refused-\d+\.json$/);
+  return refused.reduce((sum, { loops }) => sum + loops, 0);
+}
+
 /** All listening processes: those that serve HTTP first, then by pid (folders have no order). */
 export function readListening(folder: string): Listening[] {
   return readAll<Listening>(folder, /^listening-\d+\.json$/).sort(

@@ -35,6 +35,8 @@ export interface RecordOptions {
   readonly durationNs?: number;
   readonly detail: Detail;
   readonly maxBytes: number;
+  /** Bound of all traces together. */
+  readonly maxTotalBytes: number;
   /** Have the kernel record each switch of the loop threads, which costs. */
   readonly notRunning?: boolean;
   /** Record in bursts; all the time without. */
@@ -102,6 +104,7 @@ function describeRun(options: RecordOptions, node: string | undefined): RunFile 
     detail: options.detail,
     warmupNs: options.warmupNs,
     maxBytes: options.maxBytes,
+    maxTotalBytes: options.maxTotalBytes,
     bursts: options.bursts ?? null,
     notRunning: options.notRunning ?? false,
     outcome: null,

@@ -44,7 +44,7 @@ export function makeRecordingFolder(wanted: string): RecordingFolder {
 }
 
 /** What recorder and agents write beside the traces. */
-const TOLD = /^(?:run|process-\d+-\d+|listening-\d+)\.json(?:\.tmp)?$/;
+const TOLD = /^(?:run|process-\d+-\d+|listening-\d+|refused-\d+)\.json(?:\.tmp)?$/;
 
 /** Removes a folder in which nothing was recorded; one that holds anything else stays. */
 export function discardEmptyRecording(folder: RecordingFolder): void {

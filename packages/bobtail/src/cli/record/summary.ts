@@ -11,7 +11,7 @@ import { type Outcome, type RunFile, writeRunFile } from '../json/run';
 import { isNotAsked } from '../report/sentences';
 import { shownPath } from '../text/paths';
 import { countOf, formatBytes, formatCount, formatDuration } from '../text/units';
-import { type RecordedProcess, readRecordedProcesses } from './agent-files';
+import { countRefusedLoops, type RecordedProcess, readRecordedProcesses } from './agent-files';
 import { tooOld } from './command';
 import type { LoadCommand } from './load-command';
 import { stolenSince, writeThrottling } from './machine';
@@ -177,6 +177,10 @@ function summaryLine(
     formatBytes(totals.bytes),
     formatDuration(ending.durationMs * NS_PER_MS),
   ];
+  const refused = countRefusedLoops(ending.folder.path);
+  if (refused > 0) {
+    parts.push(`${countOf(refused, 'more event loop')} not recorded: --max-total`);
+  }
   if (missing.size > 0) {
     parts.push(`not available: ${[...missing].join(', ')}`);
   }
