@@ -14,7 +14,8 @@ const SERVICE = [NODE, fixture('service.mjs'), 'http'];
 
 /** The oldest Node that is refused; an optional dependency, as the others. */
 const NODE_18 = join(PACKAGE, '../../node_modules/node18/bin/node');
-const skipOld = existsSync(NODE_18) ? false : 'node18 is not installed';
+const skipOld =
+  existsSync(NODE_18) || process.env.CI === 'true' ? false : 'node18 is not installed';
 
 /** The real probe, said to be for another processor. */
 function foreignProbe() {
