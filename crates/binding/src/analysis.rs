@@ -180,7 +180,7 @@ fn nth_slowest(recording: &Recording, rank: u64) -> Result<(usize, RequestId), B
 }
 
 /// Why there is no finished request.
-fn why_nothing(recording: &Recording, surveys: &[Survey]) -> BindingError {
+pub(crate) fn why_nothing(recording: &Recording, surveys: &[Survey]) -> BindingError {
     all_lost(recording, surveys).unwrap_or_else(|| BindingError::NothingRecorded {
         path: recording.dir.clone(),
     })
@@ -222,7 +222,7 @@ fn first_damage(trace: &TracePath, known: bool) -> Option<String> {
 }
 
 /// The trace and number of the request called `<pid>-<thread>:<request>`.
-fn find(recording: &Recording, id: &str) -> Result<(usize, RequestId), BindingError> {
+pub(crate) fn find(recording: &Recording, id: &str) -> Result<(usize, RequestId), BindingError> {
     let unknown = || BindingError::UnknownRequest { id: id.to_owned() };
     let (process, number) = id.split_once(':').ok_or_else(unknown)?;
     let number: RequestId = number.parse().map_err(|_| unknown())?;
@@ -234,7 +234,10 @@ fn find(recording: &Recording, id: &str) -> Result<(usize, RequestId), BindingEr
     Ok((index, number))
 }
 
-fn survey_all(recording: &Recording, slowest: usize) -> Result<Vec<Survey>, BindingError> {
+pub(crate) fn survey_all(
+    recording: &Recording,
+    slowest: usize,
+) -> Result<Vec<Survey>, BindingError> {
     recording
         .traces
         .iter()
@@ -254,7 +257,7 @@ fn survey_all(recording: &Recording, slowest: usize) -> Result<Vec<Survey>, Bind
 }
 
 /// Leniently: what a damaged chunk hides is counted as a loss, the rest is still worth reading.
-fn open(trace: &TracePath) -> Result<TraceReader<TraceFile>, BindingError> {
+pub(crate) fn open(trace: &TracePath) -> Result<TraceReader<TraceFile>, BindingError> {
     TraceReader::open(trace.open()?, OnDamage::Skip).map_err(|error| trace.failure(error))
 }
 
@@ -291,7 +294,7 @@ fn facts(recording: &Recording) -> RunFacts {
     }
 }
 
-fn to_json(answer: &impl Serialize) -> Result<String, BindingError> {
+pub(crate) fn to_json(answer: &impl Serialize) -> Result<String, BindingError> {
     serde_json::to_string(answer).map_err(|error| BindingError::Internal {
         reason: error.to_string(),
     })

@@ -40,6 +40,8 @@ pub enum BindingError {
     Overwritten { id: String },
     #[error("options: {reason}")]
     Options { reason: String },
+    #[error("{} ({})", cannot_write(error), path.display())]
+    Write { path: PathBuf, error: io::Error },
     #[error("the analysis failed: {reason}")]
     Internal { reason: String },
 }
@@ -60,7 +62,17 @@ impl BindingError {
             Self::NothingRecorded { .. } => "BOBTAIL_NOTHING_RECORDED",
             Self::UnknownRequest { .. } | Self::Overwritten { .. } => "BOBTAIL_UNKNOWN_REQUEST",
             Self::Options { .. } => "BOBTAIL_OPTIONS",
+            Self::Write { error, .. } if is_disk_full(error) => "BOBTAIL_DISK_FULL",
+            Self::Write { .. } => "BOBTAIL_WRITE",
             Self::Internal { .. } => "BOBTAIL_INTERNAL",
+        }
+    }
+
+    /// The failure of writing `path`.
+    pub fn write(path: &Path, error: io::Error) -> Self {
+        Self::Write {
+            path: path.to_owned(),
+            error,
         }
     }
 
@@ -85,6 +97,18 @@ fn others(places: u64) -> String {
         0 | 1 => String::new(),
         _ => format!(", {places} damaged chunks in all"),
     }
+}
+
+fn is_disk_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded)
+}
+
+fn cannot_write(error: &io::Error) -> String {
+    if is_disk_full(error) {
+        return "disk full".to_owned();
+    }
+    format!("cannot write: {}", reason(error))
 }
 
 /// The system's message without Rust's `(os error 2)`.

@@ -6,6 +6,7 @@
 
 mod analysis;
 mod error;
+mod export;
 mod options;
 mod recording;
 mod task;
@@ -39,6 +40,15 @@ pub fn explain(dir: String, options_json: String) -> AsyncTask<Analysis> {
 #[napi]
 pub fn explain_many(dir: String, options_json: String) -> AsyncTask<Analysis> {
     AsyncTask::new(Analysis::new(dir, options_json, analysis::explain_many))
+}
+
+/// `exportTo(dir, optionsJson)`: writes a file of another tool; what is in it, as text.
+///
+/// Options: `{"format": "perfetto", "file": …, "out": …}` and which requests (`ExportOptions`).
+/// Rejects like `report`; what was written until then stays.
+#[napi]
+pub fn export_to(dir: String, options_json: String) -> AsyncTask<Analysis> {
+    AsyncTask::new(Analysis::new(dir, options_json, export::export))
 }
 
 /// Version of the addon.

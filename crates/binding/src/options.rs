@@ -2,6 +2,8 @@
 //!
 //! Unknown names are refused: a misspelt option that is ignored gives a wrong answer silently.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -46,6 +48,72 @@ pub struct ExplainManyOptions {
     /// Every finished request.
     #[serde(default)]
     pub all: bool,
+}
+
+/// What a recording is exported to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// A time line for ui.perfetto.dev.
+    Perfetto,
+}
+
+/// Options of `exportTo`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExportOptions {
+    pub format: Format,
+    /// The file to write.
+    pub file: PathBuf,
+    /// What it is called in errors.
+    pub out: PathBuf,
+    /// The tail, and where it begins.
+    pub percentile: Option<f64>,
+    /// Every request, not only the tail.
+    #[serde(default)]
+    pub all: bool,
+    /// So many of the slowest.
+    pub slowest: Option<usize>,
+    /// These.
+    pub requests: Option<Vec<String>>,
+    /// Of this route.
+    pub route: Option<String>,
+    /// Under way after this time, from the start of the recording.
+    pub from_ns: Option<u64>,
+    /// Under way before this time.
+    pub to_ns: Option<u64>,
+}
+
+impl ExportOptions {
+    /// Refuses what cannot be.
+    pub fn check(&self) -> Result<(), BindingError> {
+        let percentile = self.percentile();
+        ReportOptions { percentile }.check()?;
+        if self.slowest == Some(0) {
+            let reason = "slowest counts from 1".to_owned();
+            return Err(BindingError::Options { reason });
+        }
+        Ok(())
+    }
+
+    /// Where the tail begins.
+    pub fn percentile(&self) -> f64 {
+        self.percentile.unwrap_or_else(default_percentile)
+    }
+
+    /// A part of the recording was asked for, and not the tail as such.
+    pub fn is_selective(&self) -> bool {
+        self.slowest.is_some()
+            || self.requests.is_some()
+            || self.route.is_some()
+            || self.from_ns.is_some()
+            || self.to_ns.is_some()
+    }
+
+    /// All that fit are meant, however fast.
+    pub fn is_of_all(&self) -> bool {
+        self.all || (self.is_selective() && self.percentile.is_none())
+    }
 }
 
 fn default_percentile() -> f64 {

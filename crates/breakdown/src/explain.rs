@@ -187,21 +187,24 @@ fn culprit(
         start_ns: whole.begin_ns as i64 - path.source_ready_ns as i64,
         duration_ns: whole.end_ns.saturating_sub(whole.begin_ns),
     };
-    let word = match c.kind {
-        CulpritKind::Gc(_) => format!("gc {}", c.kind.word()),
-        CulpritKind::NotRunning(_) => format!("cpu {}", c.kind.word()),
-        CulpritKind::Poll | CulpritKind::Between | CulpritKind::Lost => {
-            format!("loop {}", c.kind.word())
-        }
-        CulpritKind::Event(_) => c.kind.word().into(),
-    };
     ExplainCulprit {
         event: c.event,
         route: text(strings, c.route),
-        word,
+        word: culprit_word(c.kind),
         location: text(strings, c.location),
         duration_ns: c.duration_ns,
         pause: window.collection(c.collection).map(pause),
+    }
+}
+
+/// `gc scavenge`, `cpu preempted`, `loop poll`, or the kind of the callback.
+pub fn culprit_word(kind: CulpritKind) -> String {
+    let word = kind.word();
+    match kind {
+        CulpritKind::Gc(_) => format!("gc {word}"),
+        CulpritKind::NotRunning(_) => format!("cpu {word}"),
+        CulpritKind::Poll | CulpritKind::Between | CulpritKind::Lost => format!("loop {word}"),
+        CulpritKind::Event(_) => word.into(),
     }
 }
 

@@ -35,7 +35,9 @@ mod survey;
 mod trace_info;
 
 pub use aggregate::{Aggregate, aggregate};
-pub use explain::{Explain, ExplainCulprit, ExplainEvent, ExplainPause, ExplainSegment, explain};
+pub use explain::{
+    Explain, ExplainCulprit, ExplainEvent, ExplainPause, ExplainSegment, culprit_word, explain,
+};
 pub use latencies::{Latencies, PERCENTILES, REQUESTS_BEYOND};
 pub use population::{Population, TAIL_PERCENTILE, slowest};
 pub use report::Report;

@@ -73,7 +73,7 @@ impl Measured {
     }
 
     /// The classes of a stretch of `total_ns`, of which those that were measured sum to `spent`.
-    pub(crate) fn work(self, total_ns: u64, spent: &Spent) -> Work {
+    pub fn work(self, total_ns: u64, spent: &Spent) -> Work {
         let told = |measured: bool, ns: u64| measured.then_some(ns);
         let mut work = Work {
             native_ns: None,

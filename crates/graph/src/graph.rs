@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use bobtail_trace::record::{ReadyQuality, Record, RequestId};
+use bobtail_trace::record::{EventId, ReadyQuality, Record, RequestId};
 
 use crate::events::LoopEvent;
 use crate::history::History;
@@ -15,7 +15,7 @@ use crate::recorder::Recorder;
 use crate::requests::Request;
 use crate::tiling;
 use crate::walk::Walk;
-use crate::window::Window;
+use crate::window::{EventFacts, Window};
 
 /// Which requests get their critical path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,6 +100,13 @@ impl Graph {
         self.finish_gone(finished);
         self.recorder.cut_off_all();
         self.finish_gone(finished);
+    }
+
+    /// What is known so far about an event, while it is remembered; its resource without regard to
+    /// any request.
+    pub fn event(&self, event: EventId) -> Option<EventFacts> {
+        let none = RequestPath::new();
+        Window::new(&self.recorder.history, 0).facts(&none, event, false)
     }
 
     /// Requests of which no sink was seen, so far.

@@ -77,7 +77,12 @@ impl<'a> Window<'a> {
         self.history.collections.get(number).copied()
     }
 
-    fn facts(&self, path: &RequestPath, id: EventId, on_path: bool) -> Option<EventFacts> {
+    pub(crate) fn facts(
+        &self,
+        path: &RequestPath,
+        id: EventId,
+        on_path: bool,
+    ) -> Option<EventFacts> {
         let history = self.history;
         let event = history.event(id)?;
         let within = history.loop_of(event);

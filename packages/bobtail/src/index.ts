@@ -4,9 +4,12 @@ export {
   analyzeRequest,
   analyzeRequests,
   type ExplainOptions,
+  type ExportSelection,
   type ReportOptions,
   type RequestSelection,
 } from './cli/analysis';
+export { type Exported, exportRecording } from './cli/export/export';
+export type { FormatName } from './cli/export/formats';
 export { Failure } from './cli/failure';
 export type {
   ExplainedEvent,

@@ -7,6 +7,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ExitName } from './exit-codes';
+import type { Exported } from './export/export';
+import type { FormatName } from './export/formats';
 import { Failure, oneLine } from './failure';
 import type { Explanation } from './json/explanation';
 import type { Report } from './json/report';
@@ -15,6 +17,7 @@ interface Binding {
   report(dir: string, optionsJson: string): Promise<string>;
   explain(dir: string, optionsJson: string): Promise<string>;
   explainMany(dir: string, optionsJson: string): Promise<string>;
+  exportTo(dir: string, optionsJson: string): Promise<string>;
   version(): string;
 }
 
@@ -28,6 +31,8 @@ const EXIT_NAMES: Readonly<Record<string, ExitName>> = {
   BOBTAIL_NOTHING_RECORDED: 'nothingRecorded',
   BOBTAIL_UNKNOWN_REQUEST: 'usage',
   BOBTAIL_OPTIONS: 'usage',
+  BOBTAIL_WRITE: 'cannotWrite',
+  BOBTAIL_DISK_FULL: 'diskFull',
 };
 
 /** What `report` can be asked for. */
@@ -64,12 +69,44 @@ export async function analyzeRequests(
   return JSON.parse(await call('explainMany', dir, selection)) as Explanation[];
 }
 
+/** Which requests are exported: those that fit; without any of these, what the format is for. */
+export interface ExportSelection {
+  /** The tail, from this percentile on. */
+  readonly percentile?: number;
+  /** Every request. */
+  readonly all?: boolean;
+  /** So many of the slowest. */
+  readonly slowest?: number;
+  /** These, by id. */
+  readonly requests?: readonly string[];
+  /** Of this route, as the report has it. */
+  readonly route?: string;
+  /** Under way after so long since the start of the recording. */
+  readonly fromNs?: number;
+  /** Under way before so long since the start of the recording. */
+  readonly toNs?: number;
+}
+
+/** What the addon writes, and where. */
+export interface ExportOptions extends ExportSelection {
+  readonly format: FormatName;
+  /** The file to write. */
+  readonly file: string;
+  /** What errors call it. */
+  readonly out: string;
+}
+
+/** Writes a file of another tool. Rejects with a `Failure`; half a file may be left then. */
+export async function analyzeExport(dir: string, options: ExportOptions): Promise<Exported> {
+  return JSON.parse(await call('exportTo', dir, options)) as Exported;
+}
+
 /** Version of the analysis addon. */
 export function analysisVersion(): string {
   return loadBinding().version();
 }
 
-type Question = 'report' | 'explain' | 'explainMany';
+type Question = 'report' | 'explain' | 'explainMany' | 'exportTo';
 
 async function call(name: Question, dir: string, options: object): Promise<string> {
   const binding = loadBinding();

@@ -8,7 +8,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
+import type { ExportSelection } from './analysis';
 import { tell } from './console';
+import { FORMAT_NAMES, type FormatName } from './export/formats';
 import { Failure } from './failure';
 import type { Bursts, Detail } from './json/run';
 import { parseCount, parseDurationNs, parsePercentile, parseSizeBytes } from './quantity';
@@ -53,6 +55,7 @@ function buildProgram(): Command {
   addRecord(program);
   addReport(program);
   addExplain(program);
+  addExport(program);
   addDoctor(program);
   for (const command of [program, ...program.commands]) {
     command.exitOverride();
@@ -230,6 +233,68 @@ function parseRequestId(text: string): string {
     throw new Failure('usage', '--request takes an id, such as 4121-0:17', text);
   }
   return text;
+}
+
+interface ExportFlags {
+  format: FormatName;
+  out: string;
+  tail?: string;
+  all: boolean;
+  slowest?: string;
+  request?: string[];
+  route?: string;
+  from?: string;
+  to?: string;
+  quiet: boolean;
+}
+
+function addExport(program: Command): void {
+  program
+    .command('export')
+    .summary('a recording as a file of another tool')
+    .description('Writes what was recorded for a tool you already use.')
+    .argument('<folder>', 'the recording')
+    .addOption(new Option('--format <format>', 'which').choices(FORMAT_NAMES).makeOptionMandatory())
+    .requiredOption('-o, --out <path>', 'where to write it')
+    .option('--tail <percentile>', 'the tail, and where it begins (default: 99.9)')
+    .addOption(new Option('--all', 'every request').default(false).conflicts('tail'))
+    .addOption(new Option('--slowest <n>', 'so many of the slowest').conflicts(['tail', 'all']))
+    .addOption(
+      new Option('--request <id...>', 'those with these ids, such as 4121-0:17').conflicts([
+        'tail',
+        'all',
+        'slowest',
+      ]),
+    )
+    .option('--route <route>', 'those of this route, as the report has it')
+    .option('--from <seconds>', 'those under way after so long')
+    .option('--to <seconds>', 'those under way before so long')
+    .option('-q, --quiet', 'no progress, no summary', false)
+    .action(async (folder: string, flags: ExportFlags) => {
+      const selection = parseSelection(flags);
+      const { runExport } = await import('./export/export');
+      const { format, out, quiet } = flags;
+      await runExport({ folder, format, out, selection, quiet });
+    });
+}
+
+/** Times count from the start of the recording. */
+function parseSelection(flags: ExportFlags): ExportSelection {
+  const { tail, all, slowest, request, route, from, to } = flags;
+  const fromNs = from === undefined ? undefined : parseDurationNs(from, '--from');
+  const toNs = to === undefined ? undefined : parseDurationNs(to, '--to');
+  if (toNs !== undefined && toNs <= (fromNs ?? 0)) {
+    throw new Failure('usage', '--to must be after --from', to);
+  }
+  return {
+    ...(tail === undefined ? {} : { percentile: parsePercentile(tail, '--tail') }),
+    ...(all ? { all } : {}),
+    ...(slowest === undefined ? {} : { slowest: parseCount(slowest, '--slowest') }),
+    ...(request === undefined ? {} : { requests: request.map(parseRequestId) }),
+    ...(route === undefined ? {} : { route }),
+    ...(fromNs === undefined ? {} : { fromNs }),
+    ...(toNs === undefined ? {} : { toNs }),
+  };
 }
 
 function addDoctor(program: Command): void {

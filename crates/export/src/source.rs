@@ -1,0 +1,67 @@
+//! One trace as every exporter needs it: facts, names, clock, and the paths of chosen requests.
+
+use std::cell::Cell;
+use std::io;
+
+use bobtail_breakdown::{Strings, TraceInfo};
+use bobtail_graph::{Graph, Options, RequestPath, Resource, Window};
+use bobtail_trace::record::{Record, StringId};
+
+use crate::chosen::{Chosen, is_warmup};
+use crate::error::ExportError;
+
+/// A trace and what of it is wanted.
+#[derive(Debug)]
+pub struct Source<'a, S: ?Sized> {
+    /// With the end of warm-up as the first pass found it.
+    pub trace: &'a TraceInfo,
+    /// The start of the trace on `CLOCK_REALTIME`.
+    pub start_realtime_ns: u64,
+    pub strings: &'a S,
+    pub chosen: &'a Chosen,
+}
+
+impl<'a, S: Strings + ?Sized> Source<'a, S> {
+    pub(crate) fn text(&self, id: StringId) -> Option<&'a str> {
+        self.strings.get(id)
+    }
+
+    /// What an `io` segment or an event waited for.
+    pub(crate) fn resource(&self, resource: Resource) -> Option<&'a str> {
+        match resource {
+            Resource::Unnamed => None,
+            Resource::Client => Some("client"),
+            Resource::Named(id) => self.text(id),
+        }
+    }
+
+    /// Hands on every request after warm-up, chosen or not, in the order of their ends; only the
+    /// chosen ones are walked.
+    pub(crate) fn each_request<E>(
+        &self,
+        records: impl IntoIterator<Item = Result<Record, E>>,
+        mut each: impl FnMut(&RequestPath, Window<'_>) -> io::Result<()>,
+    ) -> Result<(), ExportError<E>> {
+        let walks = self.chosen.walks();
+        let mut graph = Graph::new(Options {
+            walks,
+            ..Options::default()
+        });
+        let failed = Cell::new(None);
+        let mut finished = |path: &RequestPath, window: Window<'_>| {
+            if !is_warmup(self.trace, path)
+                && let Err(error) = each(path, window)
+            {
+                failed.set(Some(error));
+            }
+        };
+        for record in records {
+            graph.push(record.map_err(ExportError::Read)?, &mut finished);
+            if let Some(error) = failed.take() {
+                return Err(error.into());
+            }
+        }
+        graph.finish(&mut finished);
+        failed.take().map_or(Ok(()), |error| Err(error.into()))
+    }
+}
