@@ -23,6 +23,13 @@ export async function build() {
     'packages/bobtail/scripts/build-native.mjs',
   ]);
   await step('build TypeScript', 'npm', ['run', '--silent', 'build', '-w', 'packages/bobtail']);
+  await step('build the HTML report', 'npm', [
+    'run',
+    '--silent',
+    'build',
+    '-w',
+    'bobtail-report-ui',
+  ]);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await build();

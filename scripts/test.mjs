@@ -34,6 +34,8 @@ await step('lint: Rust', 'cargo', clippy);
 await step('test: Rust', 'cargo', ['test', '--release', '--workspace', '--quiet']);
 await suite('test: probe in four Nodes', testFiles('crates/probe/tests', '.test.mjs'));
 await suite('test: agent and command line', testFiles('packages/bobtail/test', '.test.mjs'));
+await step('find or install Chromium', process.execPath, ['packages/report-ui/chromium.mjs']);
+await suite('test: HTML report in Chromium', testFiles('packages/report-ui/test', '.test.mjs'));
 await suite('test: planted causes', testFiles('workloads', '.test.mjs'));
 await step('test: Etherpad Lite round trip', process.execPath, [
   'workloads/etherpad/round-trip.mjs',

@@ -261,7 +261,7 @@ pub(crate) fn open(trace: &TracePath) -> Result<TraceReader<TraceFile>, BindingE
     TraceReader::open(trace.open()?, OnDamage::Skip).map_err(|error| trace.failure(error))
 }
 
-fn trace_info(
+pub(crate) fn trace_info(
     recording: &Recording,
     trace: &TracePath,
     reader: &TraceReader<TraceFile>,
@@ -281,7 +281,7 @@ fn trace_info(
     }
 }
 
-fn facts(recording: &Recording) -> RunFacts {
+pub(crate) fn facts(recording: &Recording) -> RunFacts {
     let run = &recording.run;
     RunFacts {
         command: run.command.clone(),

@@ -8,6 +8,7 @@ mod analysis;
 mod error;
 mod export;
 mod options;
+mod page;
 mod recording;
 mod task;
 mod trace_file;
@@ -49,6 +50,14 @@ pub fn explain_many(dir: String, options_json: String) -> AsyncTask<Analysis> {
 #[napi]
 pub fn export_to(dir: String, options_json: String) -> AsyncTask<Analysis> {
     AsyncTask::new(Analysis::new(dir, options_json, export::export))
+}
+
+/// `page(dir, optionsJson)`: what the HTML page shows, with the report in it, as text.
+///
+/// Options and rejections as of `report`.
+#[napi]
+pub fn page(dir: String, options_json: String) -> AsyncTask<Analysis> {
+    AsyncTask::new(Analysis::new(dir, options_json, page::page))
 }
 
 /// Version of the addon.

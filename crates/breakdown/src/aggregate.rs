@@ -83,6 +83,18 @@ pub fn aggregate<E>(
     survey: &Survey,
     population: &Population,
 ) -> Result<(), E> {
+    aggregate_and(aggregate, records, strings, survey, population, |_| {})
+}
+
+/// The same; `also` sees every request that is counted.
+pub fn aggregate_and<E>(
+    aggregate: &mut Aggregate,
+    records: impl IntoIterator<Item = Result<Record, E>>,
+    strings: &(impl Strings + ?Sized),
+    survey: &Survey,
+    population: &Population,
+    mut also: impl FnMut(&RequestPath),
+) -> Result<(), E> {
     let options = Options {
         walks: Walks::All,
         culprits_from_ns: population.tail.threshold_ns,
@@ -112,10 +124,10 @@ pub fn aggregate<E>(
         let record = record?;
         adding.see(&record);
         graph.push(record, &mut |path: &RequestPath, _: Window<'_>| {
-            adding.add(path)
+            adding.add(path, &mut also)
         });
     }
-    graph.finish(&mut |path: &RequestPath, _: Window<'_>| adding.add(path));
+    graph.finish(&mut |path: &RequestPath, _: Window<'_>| adding.add(path, &mut also));
     Ok(())
 }
 
@@ -156,10 +168,11 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
         }
     }
 
-    fn add(&mut self, path: &RequestPath) {
+    fn add(&mut self, path: &RequestPath, also: &mut impl FnMut(&RequestPath)) {
         if self.is_warmup(path.source_ns) {
             return;
         }
+        also(path);
         let all = &mut *self.aggregate;
         all.requests += 1;
         all.inferred += u64::from(path.inferred_hops > 0);

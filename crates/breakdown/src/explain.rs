@@ -122,7 +122,7 @@ pub fn explain<E>(
     Ok(answers)
 }
 
-fn explanation(
+pub(crate) fn explanation(
     trace: &TraceInfo,
     path: &RequestPath,
     window: Window<'_>,

@@ -8,6 +8,7 @@
 //! for each trace:  aggregate(&mut sums, records, …)     every path, summed       -> Aggregate
 //! once:            report(run, &surveys, …, &sums)      means, ranks, findings   -> Report
 //!
+//! for the HTML page: `page`, beside and after the second pass
 //! slowest(&surveys, n), then per trace explain(trace, records, strings, &ids)    -> Vec<Explain>
 //! ```
 //!
@@ -24,6 +25,7 @@ mod figures;
 mod findings;
 mod latencies;
 mod names;
+pub mod page;
 mod pauses;
 mod population;
 pub mod report;
@@ -34,11 +36,12 @@ mod sums;
 mod survey;
 mod trace_info;
 
-pub use aggregate::{Aggregate, aggregate};
+pub use aggregate::{Aggregate, aggregate, aggregate_and};
 pub use explain::{
     Explain, ExplainCulprit, ExplainEvent, ExplainPause, ExplainSegment, culprit_word, explain,
 };
 pub use latencies::{Latencies, PERCENTILES, REQUESTS_BEYOND};
+pub use page::{Page, SLOWEST_SHOWN, Tally};
 pub use population::{Population, TAIL_PERCENTILE, slowest};
 pub use report::Report;
 pub use strings::Strings;

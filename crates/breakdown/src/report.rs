@@ -190,6 +190,18 @@ pub enum CulpritKind {
     Cpu,
 }
 
+impl CulpritKind {
+    /// The word in JSON.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Event => "event",
+            Self::Gc => "gc",
+            Self::Loop => "loop",
+            Self::Cpu => "cpu",
+        }
+    }
+}
+
 /// What made the tail wait.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

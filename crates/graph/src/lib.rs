@@ -18,7 +18,7 @@
 //! | `ownership` | which request an event works for |
 //! | `walk`, `writers` | from the sink back to the source; who asked on a socket |
 //! | `tiling`, `queue`, `resource` | from ready to sink in segments, with causes |
-//! | `path`, `window` | what the next stage reads |
+//! | `path`, `window`, `timeline` | what the next stage reads |
 //! | `ring`, `id_table` | two bounded containers |
 
 #![forbid(unsafe_code)]
@@ -43,6 +43,7 @@ mod runs;
 mod stretch;
 mod stretches;
 mod tiling;
+mod timeline;
 mod traffic;
 mod walk;
 mod window;
@@ -55,5 +56,6 @@ pub use path::{
     Culprit, CulpritKind, EventKind, Hop, PathEvent, PoolPart, RequestPath, Resource, Segment,
     SegmentKind,
 };
+pub use timeline::{Doing, Interruption, LoopEventTimes, LoopRun};
 pub use window::{EVENTS_LISTED, EventFacts, Window};
 pub use work::Work;

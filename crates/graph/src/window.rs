@@ -39,7 +39,7 @@ pub struct EventFacts {
 /// See the module.
 #[derive(Clone, Copy)]
 pub struct Window<'a> {
-    history: &'a History,
+    pub(crate) history: &'a History,
     last_own: EventId,
 }
 

@@ -2,6 +2,7 @@
 
 mod explanations;
 mod findings;
+mod page;
 mod recordings;
 mod schema;
 mod support;

@@ -18,6 +18,7 @@ interface Binding {
   explain(dir: string, optionsJson: string): Promise<string>;
   explainMany(dir: string, optionsJson: string): Promise<string>;
   exportTo(dir: string, optionsJson: string): Promise<string>;
+  page(dir: string, optionsJson: string): Promise<string>;
   version(): string;
 }
 
@@ -47,6 +48,14 @@ export type ExplainOptions = { readonly slowest: number } | { readonly request: 
 /** The report of a recording. Rejects with a `Failure`. */
 export async function analyzeReport(dir: string, options: ReportOptions = {}): Promise<Report> {
   return JSON.parse(await call('report', dir, options)) as Report;
+}
+
+/**
+ * What the HTML report shows (`spec/html.schema.json`), as text: it is written, not read. Rejects
+ * with a `Failure`.
+ */
+export function analyzePage(dir: string, options: ReportOptions = {}): Promise<string> {
+  return call('page', dir, options);
 }
 
 /** One request of a recording. Rejects with a `Failure`. */
@@ -106,7 +115,7 @@ export function analysisVersion(): string {
   return loadBinding().version();
 }
 
-type Question = 'report' | 'explain' | 'explainMany' | 'exportTo';
+type Question = 'report' | 'explain' | 'explainMany' | 'exportTo' | 'page';
 
 async function call(name: Question, dir: string, options: object): Promise<string> {
   const binding = loadBinding();

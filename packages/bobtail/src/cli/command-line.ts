@@ -82,6 +82,7 @@ interface RecordFlags {
   maxTotal: string;
   bestEffort: boolean;
   report: boolean;
+  html: boolean;
   quiet: boolean;
 }
 
@@ -107,6 +108,7 @@ function addRecord(program: Command): void {
     .option('--max-total <size>', 'bound of all traces together', MAX_TOTAL_DEFAULT)
     .option('--best-effort', 'run the service unrecorded when it cannot be recorded', false)
     .option('--no-report', 'after --on-port or --duration: do not print the report')
+    .option('--no-html', 'do not write the HTML report into the recording')
     .option('-q, --quiet', 'no progress, no summary', false)
     .action(async (command: string[], flags: RecordFlags) => {
       const warmupNs = flags.warmup === undefined ? 0 : parseDurationNs(flags.warmup, '--warmup');
@@ -130,8 +132,8 @@ function addRecord(program: Command): void {
         bestEffort: flags.bestEffort,
         quiet: flags.quiet,
       });
-      if (recorded?.stoppedByRecorder && flags.report) {
-        await reportAfterRecording(recorded.folder, flags.quiet);
+      if (recorded?.stoppedByRecorder && (flags.report || flags.html)) {
+        await reportAfterRecording(recorded.folder, flags);
       }
     });
 }
@@ -155,21 +157,32 @@ function parseBursts(flags: RecordFlags): { bursts?: Bursts } {
   return { bursts: { everyNs, forNs } };
 }
 
-/** The report is a courtesy here: when there is none, the recording still went as it went. */
-async function reportAfterRecording(folder: string, quiet: boolean): Promise<void> {
+/** Reports are a courtesy here: when there is none, the recording still went as it went. */
+async function reportAfterRecording(folder: string, flags: RecordFlags): Promise<void> {
   const { report } = await import('./report/report');
-  try {
-    await report({ folder, format: 'text', quiet });
-  } catch (error) {
-    if (!(error instanceof Failure)) {
-      throw error;
+  const { quiet } = flags;
+  const format = flags.report ? 'text' : undefined;
+  const text = { folder, format, quiet } as const;
+  const attempts = flags.html ? [{ ...text, html: join(folder, 'report.html') }, text] : [text];
+  for (const attempt of attempts) {
+    try {
+      await report(attempt);
+      return;
+    } catch (error) {
+      if (!(error instanceof Failure)) {
+        throw error;
+      }
+      tell(`bobtail: no ${'html' in attempt ? 'HTML ' : ''}report: ${error.message}`);
     }
-    tell(`bobtail: no report: ${error.message}`);
+    if (format === undefined) {
+      return;
+    }
   }
 }
 
 interface ReportFlags {
   tail?: string;
+  html?: string;
   json?: boolean;
   md?: boolean;
   quiet: boolean;
@@ -182,6 +195,7 @@ function addReport(program: Command): void {
     .description('Says why the slowest requests of a recording were slow, and what to do.')
     .argument('<folder>', 'the recording')
     .option('--tail <percentile>', 'where the tail begins (default: 99.9)')
+    .option('--html <file>', 'write the answer as an HTML page')
     .addOption(new Option('--json', 'the answer as JSON').conflicts('md'))
     .option('--md', 'the answer as Markdown')
     .option('-q, --quiet', 'no progress', false)
@@ -190,10 +204,21 @@ function addReport(program: Command): void {
       await report({
         folder,
         ...(flags.tail === undefined ? {} : { percentile: parsePercentile(flags.tail, '--tail') }),
-        format: flags.json ? 'json' : flags.md ? 'markdown' : 'text',
+        ...(flags.html === undefined ? {} : { html: flags.html }),
+        format: reportFormat(flags),
         quiet: flags.quiet,
       });
     });
+}
+
+function reportFormat({ json, md, html }: ReportFlags): 'json' | 'markdown' | 'text' | undefined {
+  if (json) {
+    return 'json';
+  }
+  if (md) {
+    return 'markdown';
+  }
+  return html === undefined ? 'text' : undefined;
 }
 
 interface ExplainFlags {

@@ -3,7 +3,7 @@ import { analysisVersion } from '../analysis';
 import { type Colors, colorsFor, widthOf, writeAnswer } from '../console';
 import { EXIT_CODES } from '../exit-codes';
 import { Failure } from '../failure';
-import { plain } from '../text/recorded-text';
+import { plain } from '../text/plain';
 import { alignRows, type Column } from '../text/table';
 import { describeHost, type Host } from './host';
 import { type TriedNode, tryNode } from './try-node';

@@ -6,7 +6,8 @@ import type { Colors } from '../console';
 import type { ExplainedEvent, Explanation, Segment, SegmentCulprit } from '../json/explanation';
 import { loopWords, notRunningWords } from '../report/sentences';
 import { WORK_CLASSES } from '../report/work-tables';
-import { plain, plainNear } from '../text/recorded-text';
+import { plain } from '../text/plain';
+import { plainNear } from '../text/recorded-text';
 import { alignRows, type Column } from '../text/table';
 import { countOf, formatDuration, formatShare } from '../text/units';
 

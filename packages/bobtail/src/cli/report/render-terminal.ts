@@ -1,7 +1,8 @@
 /** A report as text for the terminal: the answer first, then where the time went and what to do. */
 import type { Colors } from '../console';
 import type { Breakdown, Report } from '../json/report';
-import { plain, plainNear } from '../text/recorded-text';
+import { plain } from '../text/plain';
+import { plainNear } from '../text/recorded-text';
 import { alignRows, type Column, wrapWords } from '../text/table';
 import { countOf, formatDuration, formatShare } from '../text/units';
 import {

@@ -1,8 +1,9 @@
-/** `bobtail report`: the explanation of a recording, as text, Markdown or JSON. */
+/** `bobtail report`: the explanation of a recording, as text, Markdown, JSON or an HTML page. */
 import { analyzeReport } from '../analysis';
-import { colorsFor, StatusLine, widthOf, writeAnswer } from '../console';
+import { colorsFor, StatusLine, tell, widthOf, writeAnswer } from '../console';
 import type { Report } from '../json/report';
 import { shownPath } from '../text/paths';
+import { writePage } from './page';
 import { renderMarkdown } from './render-markdown';
 import { renderReport } from './render-terminal';
 
@@ -10,7 +11,10 @@ import { renderReport } from './render-terminal';
 export interface ReportRequest {
   readonly folder: string;
   readonly percentile?: number;
-  readonly format: 'text' | 'markdown' | 'json';
+  /** Undefined: only the page. */
+  readonly format: 'text' | 'markdown' | 'json' | undefined;
+  /** Where to write the HTML page. */
+  readonly html?: string;
   readonly quiet: boolean;
 }
 
@@ -20,18 +24,30 @@ export async function report(request: ReportRequest): Promise<void> {
   status.show(`bobtail: reading ${shownPath(request.folder)}`);
   const { percentile } = request;
   const options = percentile === undefined ? {} : { percentile };
-  const answer = await analyzeReport(request.folder, options).finally(() => status.clear());
-  await writeAnswer(render(answer, request));
+  const { folder, format, html } = request;
+  const analysis =
+    html === undefined ? analyzeReport(folder, options) : writePage(folder, html, options);
+  const answer = await analysis.finally(() => status.clear());
+  if (format !== undefined) {
+    await writeAnswer(render(answer, format, folder));
+  }
+  if (html !== undefined && format === undefined) {
+    await writeAnswer(shownPath(html));
+  } else if (html !== undefined && !request.quiet) {
+    tell(`  report ${shownPath(html)}`);
+  }
 }
 
-function render(answer: Report, request: ReportRequest): string {
-  switch (request.format) {
+type Format = NonNullable<ReportRequest['format']>;
+
+function render(answer: Report, format: Format, folder: string): string {
+  switch (format) {
     case 'json':
       return JSON.stringify(answer, null, 2);
     case 'markdown':
       return renderMarkdown(answer);
     case 'text':
-      return renderReport(answer, shownPath(request.folder), {
+      return renderReport(answer, shownPath(folder), {
         colors: colorsFor(process.stdout),
         width: widthOf(process.stdout),
       });

@@ -5,7 +5,7 @@
  * share the wording.
  */
 import type { Breakdown, Culprit, Finding, IoShare, Report } from '../json/report';
-import { plain } from '../text/recorded-text';
+import { plain } from '../text/plain';
 import {
   countOf,
   formatCount,

@@ -5,14 +5,7 @@
  * reach the terminal, nor pipes and backticks a Markdown table.
  */
 import { nearPaths } from './paths';
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed
-const CONTROL = /[\x00-\x1f\x7f-\x9f]+/g;
-
-/** For the terminal. */
-export function plain(text: string): string {
-  return text.replace(CONTROL, '?');
-}
+import { plain } from './plain';
 
 /** For the terminal, with paths below the working folder shortened. */
 export function plainNear(text: string): string {

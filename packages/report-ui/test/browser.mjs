@@ -1,0 +1,68 @@
+/**
+ * A real Chromium on real report files: everything it complains about or asks the network for fails
+ * the test.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { chromium } from 'playwright-core';
+import { findChromium } from '../chromium.mjs';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** A browser for the tests of a file; `open` is closed after each test. */
+export async function startBrowser() {
+  const browser = await chromium.launch({ executablePath: findChromium() });
+  return { open: (test, file, options) => open(browser, test, file, options), browser };
+}
+
+/**
+ * Opens a report and waits until it is drawn. Options: `fragment`, `viewport`, `colorScheme`,
+ * `media`. After the test it must not have complained or asked for anything.
+ */
+async function open(browser, test, file, options = {}) {
+  const { fragment = '', viewport = { width: 1366, height: 900 }, ...context } = options;
+  const page = await browser.newPage({ viewport, ...context });
+  const troubles = [];
+  page.on('console', (message) => troubles.push(`${message.type()}: ${message.text()}`));
+  page.on('pageerror', (error) => troubles.push(`uncaught: ${error}`));
+  page.on('dialog', (dialog) => {
+    troubles.push(`dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  page.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(pathToFileURL(file).href)) troubles.push(`asked for ${url}`);
+  });
+  page.troubles = troubles;
+  test.after(async () => {
+    await page.close();
+    assert.deepEqual(troubles, []);
+  });
+  await page.goto(`${pathToFileURL(file).href}${fragment}`);
+  await page.waitForSelector('h1');
+  return page;
+}
+
+/** The rules that axe finds broken, with the elements; must be none. */
+export async function assertAccessible(page) {
+  // The policy of the page lets no other script in, so this comes as the debugger's.
+  await page.evaluate(`${AXE}\n;undefined`);
+  const { violations } = await page.evaluate(() =>
+    globalThis.axe.run(document, {
+      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+    }),
+  );
+  const element = ({ html, failureSummary }) => `  ${html}\n    ${failureSummary}`;
+  const told = violations.map(
+    ({ id, help, nodes }) => `${id}: ${help}\n${nodes.map(element).join('\n')}`,
+  );
+  assert.deepEqual(told, []);
+}
+
+/** Text of all elements that match, blanks made one. */
+export async function textsOf(page, selector) {
+  const texts = await page.locator(selector).allInnerTexts();
+  return texts.map((text) => text.replace(/\s+/g, ' ').trim());
+}
