@@ -16,7 +16,17 @@ const PURE = {
   'bobtail-trace': ['thiserror'],
   'bobtail-graph': ['bobtail-trace', 'thiserror'],
   'bobtail-breakdown': ['bobtail-trace', 'bobtail-graph', 'hdrhistogram', 'serde', 'thiserror'],
-  'bobtail-export': ['bobtail-trace', 'bobtail-graph', 'bobtail-breakdown', 'prost', 'thiserror'],
+  'bobtail-export': [
+    'bobtail-trace',
+    'bobtail-graph',
+    'bobtail-breakdown',
+    'flate2',
+    'hdrhistogram',
+    'prost',
+    'serde',
+    'serde_json',
+    'thiserror',
+  ],
 };
 /** Calls by which a pure crate would reach outside itself. */
 const IMPURE_CALL = /\b(SystemTime|Instant)::now|std::(fs|net|env|process)::|thread_rng/;

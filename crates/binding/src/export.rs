@@ -10,7 +10,8 @@ use std::path::Path;
 
 use bobtail_breakdown::{Population, Survey};
 use bobtail_export::{
-    Candidate, Chosen, ExportError, Perfetto, Rank, Source, Wanted, Windows, choose, pick,
+    Candidate, Chosen, Encoding, ExportError, Otlp, Perfetto, Pprof, Rank, Source, Wanted, Windows,
+    choose, pick,
 };
 use bobtail_trace::record::{Ns, RequestId};
 use bobtail_trace::{Strings, TraceError};
@@ -153,6 +154,9 @@ impl Job {
         let mut out = BufWriter::with_capacity(BUFFER_BYTES, file);
         let count = match self.options.format {
             Format::Perfetto => self.perfetto(&mut out, picked)?,
+            Format::Pprof => self.pprof(&mut out, picked)?,
+            Format::OtlpJson => self.otlp(&mut out, picked, Encoding::Json)?,
+            Format::OtlpProtobuf => self.otlp(&mut out, picked, Encoding::Protobuf)?,
         };
         out.flush().map_err(error)?;
         Ok(count)
@@ -169,6 +173,32 @@ impl Job {
             let [for_requests, for_events] = readers;
             perfetto.add(source, for_requests, for_events)
         })
+    }
+
+    fn otlp(
+        &self,
+        out: impl Write,
+        picked: &[Picked],
+        encoding: Encoding,
+    ) -> Result<u64, BindingError> {
+        let mut otlp = Otlp::new(out, encoding, &self.options.service);
+        let count = self.each_trace(picked, |source, [records]| otlp.add(source, records))?;
+        otlp.finish()
+            .map_err(|error| BindingError::write(&self.options.out, error))?;
+        Ok(count)
+    }
+
+    fn pprof(&self, out: impl Write, picked: &[Picked]) -> Result<u64, BindingError> {
+        let mut pprof = Pprof::default();
+        let count = self.each_trace(picked, |source, [records]| pprof.add(source, records))?;
+        let starts = self.surveys.iter().map(|survey| survey.trace.start_ns);
+        let ends = self.surveys.iter().map(|survey| survey.end_ns);
+        let end_ns = ends.max().unwrap_or(0);
+        let duration_ns = end_ns.saturating_sub(starts.min().unwrap_or(end_ns));
+        pprof
+            .write(out, duration_ns)
+            .map_err(|error| BindingError::write(&self.options.out, error))?;
+        Ok(count)
     }
 
     /// Runs an exporter over every trace with as many readers as it takes; sums what it returns.

@@ -56,6 +56,12 @@ pub struct ExplainManyOptions {
 pub enum Format {
     /// A time line for ui.perfetto.dev.
     Perfetto,
+    /// Spans for a tracing backend, as JSON.
+    OtlpJson,
+    /// The same as protobuf.
+    OtlpProtobuf,
+    /// A profile of latency.
+    Pprof,
 }
 
 /// Options of `exportTo`.
@@ -69,6 +75,9 @@ pub struct ExportOptions {
     pub out: PathBuf,
     /// The tail, and where it begins.
     pub percentile: Option<f64>,
+    /// What spans say the service is called.
+    #[serde(default = "default_service")]
+    pub service: String,
     /// Every request, not only the tail.
     #[serde(default)]
     pub all: bool,
@@ -114,6 +123,11 @@ impl ExportOptions {
     pub fn is_of_all(&self) -> bool {
         self.all || (self.is_selective() && self.percentile.is_none())
     }
+}
+
+/// As the semantic conventions of OpenTelemetry have it.
+fn default_service() -> String {
+    "unknown_service:node".to_owned()
 }
 
 fn default_percentile() -> f64 {

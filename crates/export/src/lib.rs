@@ -16,17 +16,25 @@
 //! | `chosen` | which requests are exported |
 //! | `source` | one trace, as all exporters need it; its paths |
 //! | `ids` | numbers that are unique and the same every time |
+//! | `segment` | what a segment is called |
 //! | `perfetto` | a time line for ui.perfetto.dev |
+//! | `otlp` | spans for a tracing backend |
+//! | `pprof` | a profile of latency |
 
 #![forbid(unsafe_code)]
 
 mod chosen;
 mod error;
 mod ids;
+mod otlp;
 mod perfetto;
+mod pprof;
+mod segment;
 mod source;
 
 pub use chosen::{Candidate, Chosen, Rank, Wanted, choose, pick};
 pub use error::ExportError;
+pub use otlp::{Encoding, Otlp};
 pub use perfetto::{Perfetto, Windows};
+pub use pprof::Pprof;
 pub use source::Source;

@@ -5,7 +5,7 @@ use std::io;
 
 use bobtail_breakdown::{Strings, TraceInfo};
 use bobtail_graph::{Graph, Options, RequestPath, Resource, Window};
-use bobtail_trace::record::{Record, StringId};
+use bobtail_trace::record::{Ns, Record, StringId};
 
 use crate::chosen::{Chosen, is_warmup};
 use crate::error::ExportError;
@@ -24,6 +24,12 @@ pub struct Source<'a, S: ?Sized> {
 impl<'a, S: Strings + ?Sized> Source<'a, S> {
     pub(crate) fn text(&self, id: StringId) -> Option<&'a str> {
         self.strings.get(id)
+    }
+
+    /// The time of day of a moment of the trace, in nanoseconds since 1970.
+    pub(crate) fn unix_ns(&self, at_ns: Ns) -> u64 {
+        let since_ns = at_ns as i64 - self.trace.start_ns as i64;
+        self.start_realtime_ns.saturating_add_signed(since_ns)
     }
 
     /// What an `io` segment or an event waited for.

@@ -77,6 +77,11 @@ impl<'a> Window<'a> {
         self.history.collections.get(number).copied()
     }
 
+    /// What is known about an event, while it is remembered, as seen from a request.
+    pub fn event(&self, path: &RequestPath, id: EventId) -> Option<EventFacts> {
+        self.facts(path, id, false)
+    }
+
     pub(crate) fn facts(
         &self,
         path: &RequestPath,

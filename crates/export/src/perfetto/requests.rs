@@ -6,13 +6,14 @@
 use std::io::{self, Write};
 
 use bobtail_breakdown::{Strings, culprit_word};
-use bobtail_graph::{Culprit, RequestPath, Segment, SegmentKind};
+use bobtail_graph::{Culprit, RequestPath, Segment};
 use bobtail_trace::record::EventId;
 
 use super::packets::{Sequence, Slice, Value};
 use super::tracks::{Kind, Lanes, Loop};
 use super::windows::Windows;
 use crate::ids::number;
+use crate::segment::{name_of, work_of};
 use crate::source::Source;
 
 /// Arrows that are remembered; the requests after that have none.
@@ -92,7 +93,7 @@ impl<'a, S: Strings + ?Sized> Requests<'a, S> {
             self.count += 1;
             self.arrows.add(path, flow);
             for segment in &path.segments {
-                let name = self.name(segment);
+                let name = name_of(self.source, segment);
                 let slice = Slice {
                     category: "segment",
                     name: &name,
@@ -131,23 +132,6 @@ impl<'a, S: Strings + ?Sized> Requests<'a, S> {
         }
     }
 
-    /// `io fs.readFile /a (pool-wait)`, `queue`, `exec promise`.
-    fn name(&self, segment: &Segment) -> String {
-        let kind = segment.kind.word();
-        let event = segment.event_kind.word();
-        match segment.kind {
-            SegmentKind::Io => {
-                let resource = self.source.resource(segment.resource).unwrap_or(event);
-                let part = segment
-                    .part
-                    .map_or(String::new(), |p| format!(" ({})", p.word()));
-                format!("{kind} {resource}{part}")
-            }
-            SegmentKind::Exec => format!("{kind} {event}"),
-            SegmentKind::Queue | SegmentKind::Unattributed => kind.to_owned(),
-        }
-    }
-
     fn args(&self, path: &RequestPath, segment: &Segment) -> Vec<(&'static str, Value)> {
         let mut args = vec![
             ("event", Value::Number(segment.event.into())),
@@ -160,28 +144,9 @@ impl<'a, S: Strings + ?Sized> Requests<'a, S> {
         if segment.shared {
             args.push(("shared", Value::Flag(true)));
         }
-        if matches!(segment.kind, SegmentKind::Queue | SegmentKind::Exec) {
-            let work = self
-                .source
-                .trace
-                .measured
-                .work(segment.duration_ns, &segment.work);
-            let classes = [
-                ("nativeNs", work.native_ns),
-                ("gcNs", work.gc_ns),
-                ("jitNs", work.jit_ns),
-                ("icNs", work.ic_ns),
-                ("loopNs", work.loop_ns),
-                ("notRunningNs", work.not_running_ns),
-            ];
-            let told = classes
-                .into_iter()
-                .filter_map(|(name, ns)| Some((name, ns?)));
-            args.extend(
-                told.filter(|(_, ns)| *ns > 0)
-                    .map(|(name, ns)| (name, Value::Number(ns))),
-            );
-        }
+        let work = work_of(self.source, segment).into_iter();
+        let some = work.filter(|(_, ns)| *ns > 0);
+        args.extend(some.map(|(class, ns)| (class, Value::Number(ns))));
         let mut culprits = path.culprits_of(segment).to_vec();
         culprits.sort_by_key(|culprit| std::cmp::Reverse(culprit.duration_ns));
         let behind = BEHIND.into_iter().zip(&culprits);

@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ExitName } from './exit-codes';
 import type { Exported } from './export/export';
-import type { FormatName } from './export/formats';
+import type { AddonFormat } from './export/formats';
 import { Failure, oneLine } from './failure';
 import type { Explanation } from './json/explanation';
 import type { Report } from './json/report';
@@ -94,11 +94,13 @@ export interface ExportSelection {
   readonly fromNs?: number;
   /** Under way before so long since the start of the recording. */
   readonly toNs?: number;
+  /** `otlp`: the `service.name` of the spans. */
+  readonly service?: string;
 }
 
 /** What the addon writes, and where. */
 export interface ExportOptions extends ExportSelection {
-  readonly format: FormatName;
+  readonly format: AddonFormat;
   /** The file to write. */
   readonly file: string;
   /** What errors call it. */

@@ -270,6 +270,7 @@ interface ExportFlags {
   route?: string;
   from?: string;
   to?: string;
+  service?: string;
   quiet: boolean;
 }
 
@@ -294,6 +295,7 @@ function addExport(program: Command): void {
     .option('--route <route>', 'those of this route, as the report has it')
     .option('--from <seconds>', 'those under way after so long')
     .option('--to <seconds>', 'those under way before so long')
+    .option('--service <name>', 'otlp: the service.name of the spans')
     .option('-q, --quiet', 'no progress, no summary', false)
     .action(async (folder: string, flags: ExportFlags) => {
       const selection = parseSelection(flags);
@@ -305,11 +307,14 @@ function addExport(program: Command): void {
 
 /** Times count from the start of the recording. */
 function parseSelection(flags: ExportFlags): ExportSelection {
-  const { tail, all, slowest, request, route, from, to } = flags;
+  const { format, tail, all, slowest, request, route, from, to, service } = flags;
   const fromNs = from === undefined ? undefined : parseDurationNs(from, '--from');
   const toNs = to === undefined ? undefined : parseDurationNs(to, '--to');
   if (toNs !== undefined && toNs <= (fromNs ?? 0)) {
     throw new Failure('usage', '--to must be after --from', to);
+  }
+  if (service !== undefined && format !== 'otlp') {
+    throw new Failure('usage', '--service goes with --format otlp', format);
   }
   return {
     ...(tail === undefined ? {} : { percentile: parsePercentile(tail, '--tail') }),
@@ -319,6 +324,7 @@ function parseSelection(flags: ExportFlags): ExportSelection {
     ...(route === undefined ? {} : { route }),
     ...(fromNs === undefined ? {} : { fromNs }),
     ...(toNs === undefined ? {} : { toNs }),
+    ...(service === undefined ? {} : { service }),
   };
 }
 

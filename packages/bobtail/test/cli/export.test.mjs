@@ -9,7 +9,7 @@ import { analyzeReport, analyzeRequests, exportRecording, recordMixed } from './
 import { MAIN, makeFolder, PACKAGE, runBobtail } from './run-bobtail.mjs';
 
 const REQUESTS = 200;
-const FORMATS = ['perfetto'];
+const FORMATS = ['perfetto', 'otlp', 'pprof'];
 
 let recording;
 
@@ -55,7 +55,10 @@ for (const [name, line, ...options] of WRONG) {
 
 test('refused: an unknown format, none, no output', async () => {
   for (const [options, line] of [
-    [['--format', 'svg', '--out', 'x'], /'svg' is invalid. Allowed choices are perfetto/],
+    [
+      ['--format', 'svg', '--out', 'x'],
+      /'svg' is invalid. Allowed choices are perfetto, otlp, pprof/,
+    ],
     [['--out', 'x'], /'--format <format>' not specified/],
     [['--format', 'perfetto'], /'-o, --out <path>' not specified/],
   ]) {

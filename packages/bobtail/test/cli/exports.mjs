@@ -1,7 +1,7 @@
 /** A recording that is exported, and what Bobtail's own answers say about it. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -40,4 +40,9 @@ export function publishedSchema(packageName, folder, file) {
   const root = new protobuf.Root();
   root.resolvePath = (_, path) => join(dirname(found.manifest_path), folder, path);
   return root.loadSync(file);
+}
+
+/** `run.json` of a recording. */
+export function readRunFile(folder) {
+  return JSON.parse(readFileSync(join(folder, 'run.json'), 'utf8'));
 }

@@ -29,10 +29,9 @@ export async function exportRecording(
   out: string,
   selection: ExportSelection = {},
 ): Promise<Exported> {
-  const { kind } = FORMATS[format];
-  return writeWhole(out, kind, (file) =>
-    analyzeExport(folder, { format, file, out, ...selection }),
-  );
+  const { kind, addonFormat } = FORMATS[format];
+  const options = { format: addonFormat(out), out, ...selection };
+  return writeWhole(out, kind, (file) => analyzeExport(folder, { ...options, file }));
 }
 
 /** Exports and says on stderr what was written. */

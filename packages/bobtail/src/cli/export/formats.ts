@@ -1,14 +1,30 @@
 /** The formats of `bobtail export`: what each is called, and what it makes. */
 import type { OutputKind } from './output-file';
 
-/** Formats by the name that is typed. */
-export const FORMATS = {
-  /** A time line for ui.perfetto.dev. */
-  perfetto: { kind: 'file' },
-} as const satisfies Readonly<Record<string, { readonly kind: OutputKind }>>;
+/** A format as the addon knows it. */
+export type AddonFormat = 'perfetto' | 'otlp-json' | 'otlp-protobuf' | 'pprof';
+
+interface Format {
+  readonly kind: OutputKind;
+  /** The encoding follows the name of the output. */
+  addonFormat(out: string): AddonFormat;
+}
 
 /** Name of a format. */
-export type FormatName = keyof typeof FORMATS;
+export type FormatName = 'perfetto' | 'otlp' | 'pprof';
+
+/** Formats by the name that is typed. */
+export const FORMATS: Readonly<Record<FormatName, Format>> = {
+  /** A time line for ui.perfetto.dev. */
+  perfetto: { kind: 'file', addonFormat: () => 'perfetto' },
+  /** A request body for `/v1/traces`. */
+  otlp: {
+    kind: 'file',
+    addonFormat: (out) => (out.endsWith('.json') ? 'otlp-json' : 'otlp-protobuf'),
+  },
+  /** A profile of latency. */
+  pprof: { kind: 'file', addonFormat: () => 'pprof' },
+};
 
 /** All names, in the order of the table. */
 export const FORMAT_NAMES = Object.keys(FORMATS) as readonly FormatName[];
