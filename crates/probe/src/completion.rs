@@ -1,13 +1,17 @@
 //! Carries the times of finished pool jobs from the pool threads to the loop thread, in order.
 //!
 //! A ring with one consumer; producers hold the loop's work-queue mutex, so there is one at a time.
-//! The order is that in which libuv will call the jobs' callbacks.
+//! The order is that in which libuv will call the jobs' callbacks. The ring is small, so that it
+//! stays in the processor's cache; what a loop that runs long does not take in time waits in a
+//! queue behind it.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-const CAPACITY: usize = 32_768;
-/// How far a look-up goes: what lies before a match was finished for nobody.
-const LOOK_AHEAD: u32 = 1_024;
+const CAPACITY: usize = 256;
+/// Completions that wait behind a full ring.
+const OVERFLOW_MAX: usize = 32_768;
 
 /// When a pool thread took a job, and when it had finished it (CLOCK_MONOTONIC).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,16 +26,20 @@ pub struct Completions {
     words: Box<[u64]>,
     head: AtomicU32,
     tail: AtomicU32,
+    /// Finished after all that is in the ring.
+    overflow: Mutex<VecDeque<Completion>>,
+    has_overflow: AtomicBool,
     lost: AtomicU32,
 }
 
 impl Completions {
     pub fn new() -> Self {
         Self {
-            // Zeroed by the allocator, so untouched pages cost nothing.
             words: vec![0; CAPACITY * 3].into_boxed_slice(),
             head: AtomicU32::new(0),
             tail: AtomicU32::new(0),
+            overflow: Mutex::new(VecDeque::new()),
+            has_overflow: AtomicBool::new(false),
             lost: AtomicU32::new(0),
         }
     }
@@ -45,8 +53,9 @@ impl Completions {
     /// Adds one, under the loop's mutex; counts a loss when there is no room.
     pub fn push(&self, completion: Completion) {
         let tail = self.tail.load(Ordering::Relaxed);
-        if tail.wrapping_sub(self.head.load(Ordering::Acquire)) as usize >= CAPACITY {
-            self.lost.fetch_add(1, Ordering::Relaxed);
+        let waiting = tail.wrapping_sub(self.head.load(Ordering::Acquire)) as usize;
+        if waiting >= CAPACITY || self.has_overflow.load(Ordering::Acquire) {
+            self.push_behind(completion);
             return;
         }
         self.word(tail, 0)
@@ -58,15 +67,26 @@ impl Completions {
         self.tail.store(tail.wrapping_add(1), Ordering::Release);
     }
 
+    #[cold]
+    fn push_behind(&self, completion: Completion) {
+        let mut overflow = self.overflow();
+        if overflow.len() >= OVERFLOW_MAX {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        overflow.push_back(completion);
+        self.has_overflow.store(true, Ordering::Release);
+    }
+
+    fn overflow(&self) -> MutexGuard<'_, VecDeque<Completion>> {
+        self.overflow.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Takes the next completion of `work`, and drops what was finished before it.
     pub fn take(&self, work: usize) -> Option<Completion> {
         let head = self.head.load(Ordering::Relaxed);
-        let count = self
-            .tail
-            .load(Ordering::Acquire)
-            .wrapping_sub(head)
-            .min(LOOK_AHEAD);
-        for step in 0..count {
+        let tail = self.tail.load(Ordering::Acquire);
+        for step in 0..tail.wrapping_sub(head) {
             let number = head.wrapping_add(step);
             if self.word(number, 0).load(Ordering::Relaxed) == work as u64 {
                 let completion = Completion {
@@ -78,11 +98,29 @@ impl Completions {
                 return Some(completion);
             }
         }
-        None
+        match self.has_overflow.load(Ordering::Acquire) {
+            true => self.take_behind(work, tail),
+            false => None,
+        }
+    }
+
+    /// As `take`, from behind the ring, which ended at `tail`.
+    #[cold]
+    fn take_behind(&self, work: usize, tail: u32) -> Option<Completion> {
+        let mut overflow = self.overflow();
+        let at = overflow.iter().position(|done| done.work == work)?;
+        let completion = overflow.drain(..=at).next_back();
+        self.has_overflow
+            .store(!overflow.is_empty(), Ordering::Release);
+        self.head.store(tail, Ordering::Release);
+        completion
     }
 
     /// Drops what was finished so far. By the loop thread.
     pub fn clear(&self) {
+        let mut overflow = self.overflow();
+        overflow.clear();
+        self.has_overflow.store(false, Ordering::Release);
         self.head
             .store(self.tail.load(Ordering::Acquire), Ordering::Release);
     }
@@ -139,14 +177,53 @@ mod tests {
     }
 
     #[test]
-    fn a_full_ring_counts_and_goes_on() {
+    fn what_the_ring_has_no_room_for_waits_behind_it() {
         let completions = Completions::new();
-        for work in 0..CAPACITY + 2 {
+        let all = CAPACITY * 3;
+        for work in 1..=all {
+            completions.push(completion(work));
+        }
+        for work in 1..=all / 2 {
+            assert_eq!(completions.take(work), Some(completion(work)), "{work}");
+        }
+        // Goes behind the others, though the ring has room again.
+        completions.push(completion(1));
+        assert_eq!(completions.take(all), Some(completion(all)));
+        assert_eq!(completions.take(all - 1), None, "was finished before");
+        assert_eq!(completions.take(1), Some(completion(1)));
+        assert_eq!(completions.take(1), None);
+        assert_eq!(completions.lost(), 0);
+    }
+
+    #[test]
+    fn too_many_are_counted() {
+        let completions = Completions::new();
+        for work in 1..=CAPACITY + OVERFLOW_MAX + 2 {
             completions.push(completion(work));
         }
         assert_eq!(completions.lost(), 2);
-        assert_eq!(completions.take(0), Some(completion(0)));
-        completions.push(completion(7_000_000));
+        completions.clear();
+        assert_eq!(completions.take(1), None);
+        completions.push(completion(1));
         assert_eq!(completions.take(1), Some(completion(1)));
+    }
+
+    #[test]
+    fn both_threads_at_once() {
+        let completions = Completions::new();
+        let count = 200_000;
+        std::thread::scope(|scope| {
+            scope.spawn(|| (1..=count).for_each(|work| completions.push(completion(work))));
+            let mut taken = 0;
+            for work in 1..=count {
+                while taken < work && completions.lost() == 0 {
+                    match completions.take(work) {
+                        Some(done) => taken = done.work,
+                        None => std::thread::yield_now(),
+                    }
+                }
+            }
+            assert!(taken == count || completions.lost() > 0);
+        });
     }
 }

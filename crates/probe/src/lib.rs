@@ -33,6 +33,7 @@ mod platform;
 mod pool;
 mod pool_name;
 mod ready_helper;
+mod recent_names;
 mod recording_memory;
 mod registry;
 mod ring;

@@ -19,6 +19,7 @@ use crate::interjection::{Deferred, Interjection};
 use crate::messages::Wakeup;
 use crate::pauses::Equipment;
 use crate::pool::Jobs;
+use crate::recent_names::RecentNames;
 use crate::registry::Shared;
 use crate::strings::{OTHER, Origin, Strings};
 use crate::timers::NodeHandles;
@@ -43,6 +44,7 @@ pub struct LoopState {
     pub backend_fd: c_int,
     pub writer: Writer,
     pub strings: Strings,
+    pub recent_names: RecentNames,
     pub shared: Arc<Shared>,
     /// Number of the batch, with the loop's number above; never 0.
     pub batch: u64,
@@ -59,6 +61,8 @@ pub struct LoopState {
     pub context: *mut u32,
     pub env: usize,
     pub equipment: Equipment,
+    /// When the last event ended (CLOCK_MONOTONIC), and where its record did.
+    pub ended: (u64, u32),
     /// Recording went on then, after a pause (CLOCK_MONOTONIC).
     pub resumed_ns: u64,
     /// A thread watches what becomes ready all the time.
@@ -67,12 +71,23 @@ pub struct LoopState {
     pub ports: Vec<u16>,
 }
 
-thread_local! {
-    static STATE: Cell<*mut LoopState> = const { Cell::new(null_mut()) };
+/// What a thread knows of itself; one value, because in a loaded module each look-up is a call.
+struct Thread {
+    state: Cell<*mut LoopState>,
     /// The state while recording is paused: the wrapped functions must not find it.
-    static ASIDE: Cell<*mut LoopState> = const { Cell::new(null_mut()) };
+    aside: Cell<*mut LoopState>,
     /// When this pool thread took its job.
-    static TAKEN_NS: Cell<u64> = const { Cell::new(0) };
+    taken_ns: Cell<u64>,
+}
+
+thread_local! {
+    static THREAD: Thread = const {
+        Thread {
+            state: Cell::new(null_mut()),
+            aside: Cell::new(null_mut()),
+            taken_ns: Cell::new(0),
+        }
+    };
 }
 
 /// The state of this thread's loop.
@@ -81,12 +96,12 @@ thread_local! {
 #[inline(always)]
 pub fn state<'a>() -> Option<&'a mut LoopState> {
     // SAFETY: set by `install` to a box that is only freed by `take`, on this thread.
-    STATE.with(|state| unsafe { state.get().as_mut() })
+    THREAD.with(|thread| unsafe { thread.state.get().as_mut() })
 }
 
 /// Makes this thread's loop a recorded one.
 pub fn install(state: Box<LoopState>) {
-    STATE.with(|cell| cell.set(Box::into_raw(state)));
+    THREAD.with(|thread| thread.state.set(Box::into_raw(state)));
 }
 
 /// The state of this thread's loop, also while recording is paused.
@@ -94,17 +109,17 @@ pub fn install(state: Box<LoopState>) {
 /// As with `state`, the reference must not live across calls into libuv or JavaScript.
 pub fn even_paused<'a>() -> Option<&'a mut LoopState> {
     // SAFETY: as in `state`.
-    state().or_else(|| ASIDE.with(|cell| unsafe { cell.get().as_mut() }))
+    state().or_else(|| THREAD.with(|thread| unsafe { thread.aside.get().as_mut() }))
 }
 
 /// Recording of this thread is paused.
 pub fn is_paused() -> bool {
-    ASIDE.with(|cell| !cell.get().is_null())
+    THREAD.with(|thread| !thread.aside.get().is_null())
 }
 
 /// Hides the state from everything but `even_paused`.
 pub fn put_aside() {
-    STATE.with(|from| ASIDE.with(|to| to.set(from.replace(null_mut()))));
+    THREAD.with(|thread| thread.aside.set(thread.state.replace(null_mut())));
 }
 
 /// Shows a hidden state again and gives it.
@@ -112,32 +127,40 @@ pub fn take_up<'a>() -> Option<&'a mut LoopState> {
     if !is_paused() {
         return None;
     }
-    ASIDE.with(|from| STATE.with(|to| to.set(from.replace(null_mut()))));
+    THREAD.with(|thread| thread.state.set(thread.aside.replace(null_mut())));
     state()
 }
 
 /// Ends recording on this thread, paused or not.
 pub fn take() -> Option<Box<LoopState>> {
     take_up();
-    let state = STATE.with(|cell| cell.replace(null_mut()));
+    let state = THREAD.with(|thread| thread.state.replace(null_mut()));
     // SAFETY: the box of `install`.
     (!state.is_null()).then(|| unsafe { Box::from_raw(state) })
 }
 
 /// Forgets the state without freeing it: it is that of another process.
 pub fn forget() {
-    STATE.with(|cell| cell.set(null_mut()));
-    ASIDE.with(|cell| cell.set(null_mut()));
+    THREAD.with(|thread| {
+        thread.state.set(null_mut());
+        thread.aside.set(null_mut());
+    });
 }
 
-/// A pool thread took a job now.
-pub fn set_taken_ns(at_ns: u64) {
-    TAKEN_NS.with(|taken| taken.set(at_ns));
+/// A thread without a recorded loop took a job from the thread pool now. Of a paused loop's own
+/// thread nothing is kept: it submitted one.
+#[inline]
+pub fn note_taken() {
+    THREAD.with(|thread| {
+        if thread.aside.get().is_null() {
+            thread.taken_ns.set(monotonic_ns());
+        }
+    });
 }
 
 /// When this pool thread took its job; 0 when this is no pool thread.
 pub fn taken_ns() -> u64 {
-    TAKEN_NS.with(Cell::get)
+    THREAD.with(|thread| thread.taken_ns.get())
 }
 
 impl LoopState {
@@ -203,7 +226,20 @@ impl LoopState {
         self.shared.event.store(0, Release);
         self.shared.head_begin_ns.store(0, Release);
         if self.writer.live.get(live::LOOP_EVENT) != 0 {
-            self.writer.loop_end(monotonic_ns());
+            let end_ns = monotonic_ns();
+            self.writer.loop_end(end_ns);
+            self.ended = (end_ns, self.writer.live.get(live::POSITION));
+        }
+    }
+
+    /// When an event begins that libuv calls right behind another: the end of that one if nothing
+    /// was recorded since, which spares a look at the clock, else now.
+    #[inline]
+    pub fn begin_behind_ns(&self) -> u64 {
+        let (end_ns, position) = self.ended;
+        match position == self.writer.live.get(live::POSITION) && self.poll.pending_ns == 0 {
+            true => end_ns,
+            false => monotonic_ns(),
         }
     }
 

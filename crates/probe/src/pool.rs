@@ -28,9 +28,15 @@ static SLOW_QUEUE: AtomicUsize = AtomicUsize::new(0);
 static SLOW_MESSAGE: AtomicUsize = AtomicUsize::new(0);
 static EXIT_MESSAGE: AtomicUsize = AtomicUsize::new(0);
 
-const SLOTS: usize = 16_384;
-/// Jobs under way at the same time; more are recorded without their registrar.
-const JOBS_MAX: usize = SLOTS / 4 * 3;
+/// Slots of a loop's table of jobs: few at first, so that it stays in the processor's cache.
+const SLOTS_MIN: usize = 64;
+const SLOTS_MAX: usize = 16_384;
+
+/// Jobs under way at the same time that so many slots take; more are recorded without their
+/// registrar.
+const fn room(slots: usize) -> usize {
+    slots / 4 * 3
+}
 const CANCELLED: i32 = -libc::ECANCELED;
 
 /// A job under way.
@@ -45,7 +51,7 @@ pub struct Job {
     pub resource: u32,
 }
 
-/// The jobs of one loop by address: open addressing in memory allocated once.
+/// The jobs of one loop by address: open addressing, doubled when it fills.
 pub struct Jobs {
     slots: Box<[Job]>,
     count: usize,
@@ -53,25 +59,34 @@ pub struct Jobs {
 
 impl Jobs {
     pub fn new() -> Self {
+        Self::with_slots(SLOTS_MIN)
+    }
+
+    fn with_slots(slots: usize) -> Self {
         Self {
-            slots: vec![Job::default(); SLOTS].into_boxed_slice(),
+            slots: vec![Job::default(); slots].into_boxed_slice(),
             count: 0,
         }
     }
 
-    fn home(work: usize) -> usize {
-        (work as u64 >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> 48 & (SLOTS - 1)
+    fn home(&self, work: usize) -> usize {
+        let hash = (work as u64 >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (hash >> 48) as usize & (self.slots.len() - 1)
+    }
+
+    fn after(&self, slot: usize) -> usize {
+        (slot + 1) & (self.slots.len() - 1)
     }
 
     /// False when there are too many.
     pub fn insert(&mut self, job: Job) -> bool {
-        let mut slot = Self::home(job.work);
+        let mut slot = self.home(job.work);
         while self.slots[slot].work != 0 && self.slots[slot].work != job.work {
-            slot = (slot + 1) % SLOTS;
+            slot = self.after(slot);
         }
         if self.slots[slot].work == 0 {
-            if self.count >= JOBS_MAX {
-                return false;
+            if self.count >= room(self.slots.len()) {
+                return self.grow() && self.insert(job);
             }
             self.count += 1;
         }
@@ -79,13 +94,30 @@ impl Jobs {
         true
     }
 
+    /// False when the table is as large as it may be. Takes memory, which is allowed here: the
+    /// pool's mutex has been unlocked.
+    #[cold]
+    fn grow(&mut self) -> bool {
+        if self.slots.len() == SLOTS_MAX {
+            return false;
+        }
+        let larger = Self::with_slots(self.slots.len() * 2);
+        let smaller = std::mem::replace(self, larger);
+        for job in smaller.slots {
+            if job.work != 0 {
+                self.insert(job);
+            }
+        }
+        true
+    }
+
     pub fn remove(&mut self, work: usize) -> Option<Job> {
-        let mut slot = Self::home(work);
+        let mut slot = self.home(work);
         while self.slots[slot].work != work {
             if self.slots[slot].work == 0 {
                 return None;
             }
-            slot = (slot + 1) % SLOTS;
+            slot = self.after(slot);
         }
         let job = self.slots[slot];
         self.count -= 1;
@@ -99,13 +131,13 @@ impl Jobs {
         loop {
             self.slots[gap] = Job::default();
             loop {
-                slot = (slot + 1) % SLOTS;
+                slot = self.after(slot);
                 if self.slots[slot].work == 0 {
                     return;
                 }
-                let home = Self::home(self.slots[slot].work);
-                let from_home = slot.wrapping_sub(home) % SLOTS;
-                let from_gap = slot.wrapping_sub(gap) % SLOTS;
+                let home = self.home(self.slots[slot].work);
+                let from_home = slot.wrapping_sub(home) & (self.slots.len() - 1);
+                let from_gap = slot.wrapping_sub(gap) & (self.slots.len() - 1);
                 if from_home >= from_gap {
                     break;
                 }
@@ -124,6 +156,8 @@ impl Jobs {
 /// A job that was just put into the queue.
 pub struct Submitted {
     work: usize,
+    /// The callback it will end in.
+    done: usize,
     at_ns: u64,
     /// What the file it works on was opened as; asked before a pool thread may close it.
     opened: u32,
@@ -172,7 +206,8 @@ pub fn adopt(uv_loop: usize) {
             let mut link = libuv::get::<usize>(queue, 0);
             while link != 0 && link != queue {
                 if let Some(work) = job_at(link, uv_loop) {
-                    trampoline::hook_work(work);
+                    // One that cannot be hooked is left alone.
+                    let _ = trampoline::hook_work(work);
                 }
                 link = libuv::get::<usize>(link, 0);
             }
@@ -200,15 +235,16 @@ pub fn submitted(state: &LoopState) -> Option<Submitted> {
         // SAFETY: the mutex is held.
         unsafe {
             let tail = libuv::queue_tail(queue.load(Ordering::Relaxed));
-            if let Some(work) = tail.and_then(|tail| job_at(tail, state.uv_loop)) {
-                if !trampoline::is_hooked_work(work) {
-                    trampoline::hook_work(work);
-                    return Some(Submitted {
-                        work,
-                        at_ns: monotonic_ns(),
-                        opened: pool_name::opened_as(state, work),
-                    });
-                }
+            let job = tail.and_then(|tail| job_at(tail, state.uv_loop));
+            if let Some((work, done)) =
+                job.and_then(|work| Some((work, trampoline::hook_work(work)?)))
+            {
+                return Some(Submitted {
+                    work,
+                    done,
+                    at_ns: monotonic_ns(),
+                    opened: pool_name::opened_as(state, work, done),
+                });
             }
         }
     }
@@ -222,7 +258,7 @@ pub fn register(state: &mut LoopState, submitted: Submitted) {
     }
     let work = submitted.work;
     // SAFETY: the loop thread calls the job back later, so it is alive.
-    let resource = unsafe { pool_name::resource(state, work, submitted.opened) };
+    let resource = unsafe { pool_name::resource(state, work, submitted.done, submitted.opened) };
     let op = state.register(LoopKind::Pool, resource, submitted.at_ns);
     let current = state.writer.live.get(live::CURRENT);
     let job = Job {
@@ -245,7 +281,7 @@ pub fn begin(work: usize, original: usize, status: i32) {
     let Some(state) = state() else {
         return;
     };
-    let begin_ns = monotonic_ns();
+    let begin_ns = state.begin_behind_ns();
     let job = state.jobs.remove(work).unwrap_or_default();
     let done = state.shared.completions.take(work);
     if done.is_none() && status != CANCELLED {
@@ -264,6 +300,8 @@ pub fn begin(work: usize, original: usize, status: i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const JOBS_MAX: usize = room(SLOTS_MAX);
 
     fn job(work: usize) -> Job {
         Job {

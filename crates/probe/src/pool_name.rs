@@ -13,7 +13,6 @@ use crate::job_path;
 use crate::libuv::{self, request};
 use crate::loop_state::LoopState;
 use crate::symbols::{Symbols, symbols};
-use crate::trampoline;
 
 /// Longest path in a resource, in bytes.
 pub const PATH_BYTES_MAX: usize = 120;
@@ -60,23 +59,37 @@ const FS_NAMES: [&str; 37] = [
     "mkstemp",
     "lutime",
 ];
-/// Operations on a descriptor instead of a path.
-const ON_FILE: [c_int; 11] = [2, 3, 4, 5, 8, 9, 11, 14, 15, 16, 27];
+/// Operations on a descriptor instead of a path, a bit each.
+const ON_FILE: u64 = bits(&[2, 3, 4, 5, 8, 9, 11, 14, 15, 16, 27]);
 
-/// Id of the resource of a hooked job; 0 unknown.
+const fn bits(numbers: &[u32]) -> u64 {
+    let mut all = 0;
+    let mut at = 0;
+    while at < numbers.len() {
+        all |= 1 << numbers[at];
+        at += 1;
+    }
+    all
+}
+
+/// What names begin with, for `RecentNames`: operations of files by path, and on descriptors,
+/// look-ups, and classes of jobs.
+const BY_PATH: u32 = 1 << 8;
+const BY_FILE: u32 = 2 << 8;
+const BY_LOOKUP: u32 = 3 << 8;
+const BY_CLASS: u32 = 4 << 8;
+
+/// Id of the resource of a job that ends in `done`; 0 unknown.
 ///
 /// # Safety
 /// The job was submitted by this thread and not called back yet.
-pub unsafe fn resource(state: &mut LoopState, work: usize, opened: u32) -> u32 {
+pub unsafe fn resource(state: &mut LoopState, work: usize, done: usize, opened: u32) -> u32 {
     let Ok(symbols) = symbols() else {
         return 0;
     };
     // SAFETY: by the caller.
     unsafe {
-        let done = trampoline::original_of_work(work);
-        if done == 0 {
-            0
-        } else if done == symbols.fs_done {
+        if done == symbols.fs_done {
             file(state, work - request::FS_WORK, opened)
         } else if done == symbols.getaddrinfo_done {
             lookup(state, work - request::ADDRINFO_WORK)
@@ -93,51 +106,72 @@ pub unsafe fn resource(state: &mut LoopState, work: usize, opened: u32) -> u32 {
 /// SAFETY: `request` is a live `uv_fs_t`.
 unsafe fn file(state: &mut LoopState, request: usize, opened: u32) -> u32 {
     // SAFETY: by the caller; the path lives as long as the request.
-    unsafe {
+    let (operation, path) = unsafe {
         if libuv::get::<c_int>(request, request::TYPE) != request::TYPE_FS {
             return 0;
         }
         let operation = libuv::get::<c_int>(request, request::FS_TYPE);
-        let Some(name) = FS_NAMES.get(operation as usize) else {
-            return state.intern(&[b"fs"]);
-        };
-        let name = name.as_bytes();
-        if !ON_FILE.contains(&operation) {
-            let path = text(libuv::get(request, request::FS_PATH));
-            return match path.is_empty() {
-                true => state.intern(&[b"fs.", name]),
-                false => state.intern(&[b"fs.", name, b" ", path]),
-            };
+        match is_on_file(operation) {
+            true => (operation, &[][..]),
+            false => (operation, text(libuv::get(request, request::FS_PATH))),
         }
-        // The table's own bytes are an argument of the table, so they are copied.
-        let mut path = [0; PATH_BYTES_MAX];
-        let bytes = state.strings.bytes(opened);
-        let start = bytes
-            .iter()
-            .position(|&byte| byte == b' ')
-            .map_or(bytes.len(), |at| at + 1);
-        let length = (bytes.len() - start).min(PATH_BYTES_MAX);
-        path[..length].copy_from_slice(&bytes[start..start + length]);
-        match length {
-            0 => state.intern(&[b"fs.", name]),
-            _ => state.intern(&[b"fs.", name, b" ", &path[..length]]),
-        }
+    };
+    let Some(name) = FS_NAMES.get(operation as usize) else {
+        return state.intern(&[b"fs"]);
+    };
+    let name = name.as_bytes();
+    if !is_on_file(operation) {
+        return with_subject(state, BY_PATH | operation as u32, &[b"fs.", name], path);
     }
+    let prefix = BY_FILE | operation as u32;
+    if let Some(id) = state.recent_names.find_of(prefix, opened) {
+        return id;
+    }
+    // The table's own bytes are an argument of the table, so they are copied.
+    let mut path = [0; PATH_BYTES_MAX];
+    let bytes = state.strings.bytes(opened);
+    let start = bytes
+        .iter()
+        .position(|&byte| byte == b' ')
+        .map_or(bytes.len(), |at| at + 1);
+    let length = (bytes.len() - start).min(PATH_BYTES_MAX);
+    path[..length].copy_from_slice(&bytes[start..start + length]);
+    let id = with_subject(state, prefix, &[b"fs.", name], &path[..length]);
+    state.recent_names.put_of(prefix, opened, id);
+    id
 }
 
-/// String that the file was opened as which a job works on; 0 when it works on none.
+/// Id of `name`, a space and the subject; without a subject, of `name`.
+fn with_subject(state: &mut LoopState, prefix: u32, name: &[&[u8]; 2], subject: &[u8]) -> u32 {
+    if subject.is_empty() {
+        return state.intern(name);
+    }
+    let found = state.recent_names.find(&state.strings, prefix, subject);
+    found.unwrap_or_else(|| {
+        let id = state.intern(&[name[0], name[1], b" ", subject]);
+        let prefix_bytes = name[0].len() + name[1].len() + 1;
+        state.recent_names.put(prefix, prefix_bytes, subject, id);
+        id
+    })
+}
+
+fn is_on_file(operation: c_int) -> bool {
+    (0..64).contains(&operation) && ON_FILE >> operation & 1 != 0
+}
+
+/// String that the file was opened as which a job works on that ends in `done`; 0 when it works on
+/// none.
 ///
 /// # Safety
 /// The job was submitted by this thread, and no pool thread has taken it.
-pub unsafe fn opened_as(state: &LoopState, work: usize) -> u32 {
+pub unsafe fn opened_as(state: &LoopState, work: usize, done: usize) -> u32 {
+    if symbols().map_or(0, |symbols| symbols.fs_done) != done {
+        return 0;
+    }
+    let request = work - request::FS_WORK;
     // SAFETY: by the caller; a job that ends in `fs_done` is part of a `uv_fs_t`.
     let fd = unsafe {
-        let done = trampoline::original_of_work(work);
-        if done == 0 || symbols().map_or(0, |symbols| symbols.fs_done) != done {
-            return 0;
-        }
-        let request = work - request::FS_WORK;
-        if !ON_FILE.contains(&libuv::get::<c_int>(request, request::FS_TYPE)) {
+        if !is_on_file(libuv::get::<c_int>(request, request::FS_TYPE)) {
             return 0;
         }
         libuv::get::<c_int>(request, request::FS_FILE)
@@ -186,10 +220,7 @@ unsafe fn lookup(state: &mut LoopState, request: usize) -> u32 {
         }
         text(libuv::get(request, request::ADDRINFO_HOST))
     };
-    match host.is_empty() {
-        true => state.intern(&[b"dns.lookup"]),
-        false => state.intern(&[b"dns.lookup ", host]),
-    }
+    with_subject(state, BY_LOOKUP, &[b"dns", b".lookup"], host)
 }
 
 /// SAFETY: `request` is a live `uv_work_t`.
@@ -223,10 +254,8 @@ unsafe fn queued(state: &mut LoopState, symbols: &Symbols, request: usize) -> u3
         true => unsafe { job_path::copy(number, request, &mut path) },
         false => 0,
     };
-    match length {
-        0 => state.intern(&[class.name.as_bytes()]),
-        _ => state.intern(&[class.name.as_bytes(), b" ", &path[..length]]),
-    }
+    let name = [class.name.as_bytes(), &[][..]];
+    with_subject(state, BY_CLASS + number as u32, &name, &path[..length])
 }
 
 /// The first bytes of a C string; empty when there is none.
@@ -252,9 +281,12 @@ mod tests {
 
     #[test]
     fn operations_on_files_are_those_without_a_path() {
-        let names = ON_FILE.map(|operation| FS_NAMES[operation as usize]);
+        let on_file = |(operation, name): (usize, &&'static str)| {
+            is_on_file(operation as c_int).then_some(*name)
+        };
+        let names = FS_NAMES.iter().enumerate().filter_map(on_file);
         assert_eq!(
-            names,
+            names.collect::<Vec<_>>(),
             [
                 "close",
                 "read",

@@ -19,6 +19,7 @@ use crate::messages::Wakeup;
 use crate::not_running::NotRunning;
 use crate::pauses::Equipment;
 use crate::pool::{self, Jobs};
+use crate::recent_names::RecentNames;
 use crate::recording_memory::{self, CONTEXT_BYTES, Memory, unmap_context};
 use crate::registry::{self, Recorded};
 use crate::ring::Ring;
@@ -147,6 +148,7 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
         backend_fd: libuv::backend_fd(uv_loop),
         writer,
         strings,
+        recent_names: RecentNames::new(),
         shared: shared.clone(),
         batch: 0,
         dispatched: -1,
@@ -161,6 +163,7 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
         context,
         env,
         equipment,
+        ended: (0, 0),
         resumed_ns: 0,
         has_helper,
         ports: Vec::with_capacity(64),

@@ -147,14 +147,37 @@ impl Strings {
     }
 }
 
-/// FNV-1a over the joined parts.
+/// Hash of the joined parts, wherever they are cut: eight bytes at a time, since a path is hashed
+/// with every job of the thread pool.
 fn hash(parts: &[&[u8]]) -> u32 {
-    let mut hash = 0x811c_9dc5_u32;
-    let bytes = parts.iter().flat_map(|part| part.iter()).take(BYTES_MAX);
-    for byte in bytes {
-        hash = (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+    let mix =
+        |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let (mut hash, mut word, mut filled_bits) = (0, 0_u64, 0);
+    let mut left = BYTES_MAX;
+    for part in parts {
+        let part = &part[..part.len().min(left)];
+        left -= part.len();
+        let words = part.chunks_exact(8);
+        let rest = words.remainder();
+        for bytes in words {
+            let next = bytes
+                .iter()
+                .rev()
+                .fold(0, |all, byte| all << 8 | u64::from(*byte));
+            hash = mix(hash, word | next << filled_bits);
+            word = next.checked_shr(64 - filled_bits).unwrap_or(0);
+        }
+        for byte in rest {
+            word |= u64::from(*byte) << filled_bits;
+            filled_bits += 8;
+            if filled_bits == 64 {
+                hash = mix(hash, word);
+                (word, filled_bits) = (0, 0);
+            }
+        }
     }
-    hash ^ hash >> 15
+    hash = mix(hash, word);
+    (hash >> 32) as u32
 }
 
 #[cfg(test)]
@@ -187,6 +210,22 @@ mod tests {
             assert_eq!(strings.bytes(2), b"fs.read /data/a");
             assert_eq!(used(), 8 + 16 + 16);
         });
+    }
+
+    #[test]
+    fn the_hash_does_not_depend_on_the_cuts() {
+        let text = (0..=60).collect::<Vec<u8>>();
+        let whole = hash(&[&text]);
+        for first in 0..text.len() {
+            for second in first..text.len() {
+                let parts = [&text[..first], &text[first..second], &text[second..]];
+                assert_eq!(hash(&parts), whole, "{first} {second}");
+            }
+        }
+        let mut seen = std::collections::HashSet::new();
+        for length in 0..text.len() {
+            assert!(seen.insert(hash(&[&text[1..=length]])), "{length}");
+        }
     }
 
     #[test]

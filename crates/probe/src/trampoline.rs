@@ -30,6 +30,14 @@ impl Originals {
         self.0[index].load(Ordering::Relaxed)
     }
 
+    /// The number of an original that was seen before. A load and not an exchange, which would
+    /// lock the bus: it is tried first.
+    #[inline(always)]
+    fn known(&self, original: usize) -> Option<usize> {
+        let is_it = |slot: &AtomicUsize| slot.load(Ordering::Relaxed) == original;
+        self.0.iter().position(is_it).filter(|_| original != 0)
+    }
+
     /// The number of an original; `None` when there are too many.
     fn number(&self, original: usize) -> Option<usize> {
         self.0.iter().position(|slot| {
@@ -92,7 +100,8 @@ unsafe fn swap<const N: usize>(
     if ours.contains(&current) {
         return true;
     }
-    let Some(number) = originals.number(current) else {
+    let known = originals.known(current);
+    let Some(number) = known.or_else(|| originals.number(current)) else {
         return false;
     };
     // SAFETY: by the caller.
@@ -138,35 +147,23 @@ pub fn hook_connect(uv_loop: usize, fd: c_int) {
     }
 }
 
-/// Hooks `uv__work.done`.
+/// Hooks `uv__work.done`; gives the callback that the job will end in, `None` when it was hooked
+/// before or cannot be.
 ///
 /// # Safety
 /// `work` is a submitted job and the pool's mutex is held.
-pub unsafe fn hook_work(work: usize) {
-    // SAFETY: by the caller.
-    unsafe { swap(work, libuv::work::DONE, &WORKS, addresses!(WORK)) };
-}
-
-/// This job's callback is one of ours.
-///
-/// # Safety
-/// As `hook_work`.
 #[inline]
-pub unsafe fn is_hooked_work(work: usize) -> bool {
+pub unsafe fn hook_work(work: usize) -> Option<usize> {
     // SAFETY: by the caller.
     let done = unsafe { libuv::get::<usize>(work, libuv::work::DONE) };
-    addresses!(WORK).contains(&done)
-}
-
-/// The callback a hooked job will end in; 0 when it is not hooked.
-///
-/// # Safety
-/// The job was not called back yet.
-pub unsafe fn original_of_work(work: usize) -> usize {
+    let number = match WORKS.known(done) {
+        None if done == 0 || addresses!(WORK).contains(&done) => return None,
+        None => WORKS.number(done)?,
+        Some(number) => number,
+    };
     // SAFETY: by the caller.
-    let done = unsafe { libuv::get::<usize>(work, libuv::work::DONE) };
-    let number = WORK.iter().position(|function| *function as usize == done);
-    number.map_or(0, |number| WORKS.get(number))
+    unsafe { libuv::set(work, libuv::work::DONE, WORK[number] as usize) };
+    Some(done)
 }
 
 /// Hooks a timer's callback.

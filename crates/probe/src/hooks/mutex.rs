@@ -10,7 +10,7 @@ use super::original;
 use crate::clock::monotonic_ns;
 use crate::completion::Completion;
 use crate::libuv::{self, uv_loop, work};
-use crate::loop_state::{is_paused, set_taken_ns, state, taken_ns};
+use crate::loop_state::{note_taken, state, taken_ns};
 use crate::{pool, registry};
 
 /// Replaces `pthread_mutex_unlock`.
@@ -37,8 +37,8 @@ fn at_pool() -> Option<pool::Submitted> {
     match state() {
         Some(state) => pool::submitted(state),
         None => {
-            if !registry::is_forked() && !is_paused() {
-                set_taken_ns(monotonic_ns());
+            if !registry::is_forked() {
+                note_taken();
             }
             None
         }
