@@ -5,6 +5,7 @@
 //! files is here; the stages behind it see bytes only.
 
 mod analysis;
+mod comparison;
 mod error;
 mod export;
 mod options;
@@ -58,6 +59,26 @@ pub fn export_to(dir: String, options_json: String) -> AsyncTask<Analysis> {
 #[napi]
 pub fn page(dir: String, options_json: String) -> AsyncTask<Analysis> {
     AsyncTask::new(Analysis::new(dir, options_json, page::page))
+}
+
+/// `gauge(dir, optionsJson)`: a JSON array with one answer for each wanted figure.
+///
+/// Options: `{"percentile": 99.9, "gauges": [{"route": "GET /x", "figure": {"percentile": 99}}]}`;
+/// a figure is `"mean"`, `"tail"`, `{"percentile": P}` or `{"tailCause": "gc"}`. Rejects like
+/// `report`.
+#[napi]
+pub fn gauge(dir: String, options_json: String) -> AsyncTask<Analysis> {
+    AsyncTask::new(Analysis::new(dir, options_json, comparison::gauge))
+}
+
+/// `diff(dirA, dirB, optionsJson)`: the answer of `bobtail diff --json`, as text.
+///
+/// Options: `{"percentile": 99.9}`. Rejects like `report`.
+#[napi]
+pub fn diff(dir_a: String, dir_b: String, options_json: String) -> AsyncTask<Analysis> {
+    AsyncTask::new(Analysis::of(move || {
+        comparison::diff(dir_a.as_ref(), dir_b.as_ref(), &options_json)
+    }))
 }
 
 /// Version of the addon.

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use bobtail_breakdown::compare::Gauge;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -27,6 +28,16 @@ impl ReportOptions {
         let reason = format!("percentile {} is not between 0 and 100", self.percentile);
         Err(BindingError::Options { reason })
     }
+}
+
+/// Options of `gauge`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GaugeOptions {
+    /// As of `report`.
+    #[serde(default = "default_percentile")]
+    pub percentile: f64,
+    pub gauges: Vec<Gauge>,
 }
 
 /// Options of `explain`: exactly one of the two.

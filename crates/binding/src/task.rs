@@ -5,30 +5,36 @@
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Once;
 
 use napi::{Env, Result, Task};
 
 use crate::error::BindingError;
 
-/// Folder and options in, JSON out.
-pub type Run = fn(&std::path::Path, &str) -> std::result::Result<String, BindingError>;
+/// An analysis with its input in it; JSON out.
+type Run = Box<dyn Fn() -> std::result::Result<String, BindingError> + Send>;
 
 /// A call that waits for its turn.
 pub struct Analysis {
-    dir: PathBuf,
-    options_json: String,
     run: Run,
 }
 
 impl Analysis {
-    pub(crate) fn new(dir: String, options_json: String, run: Run) -> Self {
-        Self {
-            dir: PathBuf::from(dir),
-            options_json,
-            run,
-        }
+    /// Of one folder, with options.
+    pub(crate) fn new(
+        dir: String,
+        options_json: String,
+        run: fn(&Path, &str) -> std::result::Result<String, BindingError>,
+    ) -> Self {
+        Self::of(move || run(dir.as_ref(), &options_json))
+    }
+
+    /// Of anything.
+    pub(crate) fn of(
+        run: impl Fn() -> std::result::Result<String, BindingError> + Send + 'static,
+    ) -> Self {
+        Self { run: Box::new(run) }
     }
 }
 
@@ -38,8 +44,7 @@ impl Task for Analysis {
 
     fn compute(&mut self) -> Result<String> {
         tell_panics_quietly();
-        let run = || (self.run)(&self.dir, &self.options_json);
-        match catch_unwind(AssertUnwindSafe(run)) {
+        match catch_unwind(AssertUnwindSafe(|| (self.run)())) {
             Ok(answer) => answer.map_err(Into::into),
             Err(_) => {
                 let reason = PANIC.take().unwrap_or_else(|| "unknown fault".to_owned());

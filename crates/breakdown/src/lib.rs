@@ -12,6 +12,9 @@
 //! slowest(&surveys, n), then per trace explain(trace, records, strings, &ids)    -> Vec<Explain>
 //! ```
 //!
+//! Beside it, `compare` tells how sure a figure is and what moved between two recordings; its
+//! second pass takes the place of `aggregate`.
+//!
 //! Two passes, because who is the tail is known only after all latencies are. Nothing here reads a
 //! file: records come from an iterator that may fail with an error of its own, names from a
 //! [`Strings`].
@@ -20,6 +23,7 @@
 
 mod aggregate;
 mod blame;
+pub mod compare;
 mod explain;
 mod figures;
 mod findings;
@@ -45,6 +49,6 @@ pub use page::{Page, SLOWEST_SHOWN, Tally};
 pub use population::{Population, TAIL_PERCENTILE, slowest};
 pub use report::Report;
 pub use strings::Strings;
-pub use summary::{RunFacts, report};
+pub use summary::{RunFacts, diff_side, report};
 pub use survey::{Survey, survey};
 pub use trace_info::{Heap, Measured, Throttled, TraceInfo};

@@ -37,6 +37,11 @@ impl Names {
         }
     }
 
+    /// The number of a text that has one.
+    pub(crate) fn find(&self, text: &str) -> Option<Name> {
+        self.numbers.get(text).copied()
+    }
+
     pub(crate) fn text(&self, name: Name) -> &str {
         &self.texts[name as usize]
     }

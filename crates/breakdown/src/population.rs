@@ -74,7 +74,7 @@ fn tail(latencies: &Latencies, asked: f64) -> Tail {
     }
 }
 
-fn requests_needed(percentile: f64) -> u64 {
+pub(crate) fn requests_needed(percentile: f64) -> u64 {
     (REQUESTS_BEYOND * 100.0 / (100.0 - percentile) - 1e-6).ceil() as u64
 }
 

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bobtail_graph::Work;
 
 use crate::aggregate::{Aggregate, IoKey};
+use crate::compare::DiffSide;
 use crate::findings::{self, Evidence, REFUSED_LOOPS};
 use crate::population::Population;
 use crate::report::{
@@ -107,6 +108,16 @@ fn unavailable(run: &RunFacts, surveys: &[Survey]) -> Vec<Unavailable> {
         });
     }
     all
+}
+
+/// One recording as a side of a comparison.
+pub fn diff_side(run: RunFacts, surveys: &[Survey], population: &Population) -> DiffSide {
+    DiffSide {
+        losses: losses(&run, surveys),
+        run: run_of(run, surveys),
+        requests: population.latencies.count(),
+        blocks: 0,
+    }
 }
 
 fn run_of(run: RunFacts, surveys: &[Survey]) -> Run {

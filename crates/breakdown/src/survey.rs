@@ -34,6 +34,8 @@ pub struct Survey {
     pub losses: BTreeMap<String, u64>,
     /// Where the loop listens: a port or a path.
     pub(crate) listening: BTreeSet<StringId>,
+    /// When the first and the last of the counted requests came.
+    pub(crate) sources_ns: Option<(Ns, Ns)>,
     /// Latest time seen.
     pub end_ns: Ns,
     /// The slowest requests, slowest first.
@@ -85,6 +87,7 @@ impl Counting {
             paused_ns: 0,
             losses: BTreeMap::new(),
             listening: BTreeSet::new(),
+            sources_ns: None,
             end_ns: trace.start_ns,
             slowest: Vec::new(),
             routes: HashMap::new(),
@@ -146,6 +149,7 @@ impl Counting {
         let survey = &mut self.survey;
         survey.warmup += survey.latencies.count();
         survey.latencies = Latencies::new();
+        survey.sources_ns = None;
         survey.trace.warmup_end_ns = survey.trace.warmup_end_ns.max(Some(at_ns));
         self.slowest.clear();
     }
@@ -164,6 +168,10 @@ impl Counting {
             return;
         }
         survey.latencies.add(path.latency_ns);
+        let (first_ns, last_ns) = survey
+            .sources_ns
+            .unwrap_or((path.source_ns, path.source_ns));
+        survey.sources_ns = Some((first_ns.min(path.source_ns), last_ns.max(path.source_ns)));
         self.slowest
             .push(Reverse((path.latency_ns, Reverse(path.id))));
         if self.slowest.len() > self.slowest_count {

@@ -1,5 +1,6 @@
 //! From traces to reports and explanations.
 
+mod diffs;
 mod explanations;
 mod findings;
 mod page;

@@ -19,6 +19,8 @@ interface Binding {
   explainMany(dir: string, optionsJson: string): Promise<string>;
   exportTo(dir: string, optionsJson: string): Promise<string>;
   page(dir: string, optionsJson: string): Promise<string>;
+  gauge(dir: string, optionsJson: string): Promise<string>;
+  diff(dirA: string, dirB: string, optionsJson: string): Promise<string>;
   version(): string;
 }
 
@@ -112,12 +114,46 @@ export async function analyzeExport(dir: string, options: ExportOptions): Promis
   return JSON.parse(await call('exportTo', dir, options)) as Exported;
 }
 
+/** A figure of the requests of a route, or of all. */
+export interface Gauge {
+  readonly route: string | null;
+  readonly figure:
+    | 'mean'
+    | 'tail'
+    | { readonly percentile: number }
+    | { readonly tailCause: string };
+}
+
+/** What was measured of it. */
+export interface Gauged {
+  /** Requests of the route; of figures of the tail, those in the tail. */
+  readonly count: number;
+  readonly valueNs: number | null;
+  /** 95 % confidence interval. */
+  readonly intervalNs: readonly [number, number] | null;
+  /** Of causes: of latency (io, queue, exec, unattributed), or of queue and exec. */
+  readonly share: number | null;
+  readonly intervalShare: readonly [number, number] | null;
+  readonly lack: null | 'no-requests' | 'too-few' | 'not-measured' | 'unknown-cause';
+  /** Requests that the figure needs. */
+  readonly needed: number | null;
+}
+
+/** Figures of a recording with their intervals, in their order. Rejects with a `Failure`. */
+export async function analyzeGauges(
+  dir: string,
+  gauges: readonly Gauge[],
+  options: ReportOptions = {},
+): Promise<Gauged[]> {
+  return JSON.parse(await call('gauge', dir, { ...options, gauges })) as Gauged[];
+}
+
 /** Version of the analysis addon. */
 export function analysisVersion(): string {
   return loadBinding().version();
 }
 
-type Question = 'report' | 'explain' | 'explainMany' | 'exportTo' | 'page';
+type Question = 'report' | 'explain' | 'explainMany' | 'exportTo' | 'page' | 'gauge';
 
 async function call(name: Question, dir: string, options: object): Promise<string> {
   const binding = loadBinding();

@@ -184,7 +184,10 @@ interface ReportFlags {
   tail?: string;
   html?: string;
   json?: boolean;
+  markdown?: string | true;
   md?: boolean;
+  failOn: string[];
+  junit?: string;
   quiet: boolean;
 }
 
@@ -197,25 +200,50 @@ function addReport(program: Command): void {
     .option('--tail <percentile>', 'where the tail begins (default: 99.9)')
     .option('--html <file>', 'write the answer as an HTML page')
     .addOption(new Option('--json', 'the answer as JSON').conflicts('md'))
-    .option('--md', 'the answer as Markdown')
+    .option('--markdown [file]', 'the answer as Markdown, or Markdown in a file beside it')
+    .addOption(new Option('--md', 'as --markdown').conflicts('markdown'))
+    .option(
+      '--fail-on <gate>',
+      'exit 75 unless it is kept, such as p99.9<50ms; again for more',
+      collect,
+      [],
+    )
+    .option('--junit <file>', 'write what came of the gates as JUnit XML')
     .option('-q, --quiet', 'no progress', false)
     .action(async (folder: string, flags: ReportFlags) => {
+      const { parseGate } = await import('../gates/gate');
+      const gates = flags.failOn.map(parseGate);
+      if (flags.junit !== undefined && gates.length === 0) {
+        throw new Failure('usage', '--junit needs a gate: --fail-on', flags.junit);
+      }
       const { report } = await import('./report/report');
       await report({
         folder,
         ...(flags.tail === undefined ? {} : { percentile: parsePercentile(flags.tail, '--tail') }),
         ...(flags.html === undefined ? {} : { html: flags.html }),
         format: reportFormat(flags),
+        gates,
+        ...(flags.junit === undefined ? {} : { junit: flags.junit }),
+        ...(typeof flags.markdown === 'string' ? { markdownFile: flags.markdown } : {}),
         quiet: flags.quiet,
       });
     });
 }
 
-function reportFormat({ json, md, html }: ReportFlags): 'json' | 'markdown' | 'text' | undefined {
+/** Collects what is given several times. */
+function collect(value: string, values: readonly string[]): string[] {
+  return [...values, value];
+}
+
+function reportFormat(flags: ReportFlags): 'json' | 'markdown' | 'text' | undefined {
+  const { json, md, markdown, html } = flags;
+  if (json && markdown === true) {
+    throw new Failure('usage', '--json and --markdown without a file go not together');
+  }
   if (json) {
     return 'json';
   }
-  if (md) {
+  if (md || markdown === true) {
     return 'markdown';
   }
   return html === undefined ? 'text' : undefined;

@@ -26,6 +26,10 @@ export const EXIT_CODES = {
   cannotWrite: 73,
   /** The disk is full. */
   diskFull: 74,
+  /** A gate of `--fail-on` was missed. */
+  gateMissed: 75,
+  /** No gate was missed, but of one the recording cannot tell. */
+  gateUndecided: 76,
   /** The command may not be executed (as shells have it). */
   notExecutable: 126,
   /** The command does not exist (as shells have it). */

@@ -6,6 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, realpathSync, renameSync, rmSync, type Stats, statSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Failure, hasCode, writeFailure } from '../failure';
 
@@ -50,6 +51,17 @@ export async function writeWhole<T>(
     removeAtSignal.stop();
     rmSync(partial, { recursive: true, force: true });
   }
+}
+
+/** Writes a text, whole or not at all. Rejects with a `Failure`. */
+export function writeTextFile(out: string, text: string): Promise<void> {
+  return writeWhole(out, 'file', async (path) => {
+    try {
+      await writeFile(path, text);
+    } catch (error) {
+      throw writeFailure(error, out);
+    }
+  });
 }
 
 function statOf(path: string): Stats | undefined {

@@ -1,0 +1,77 @@
+//! From recording folders to gauges and differences, through every stage.
+//!
+//! One recording is read after the other and only its sums are kept, so two long recordings need
+//! no more memory than two short ones.
+
+use std::path::Path;
+
+use bobtail_breakdown::compare::{
+    DiffSide, Profile, diff as compare, gauge as gauge_profile, profile,
+};
+use bobtail_breakdown::{Population, Survey, diff_side};
+
+use crate::analysis::{facts, open, survey_all, to_json, why_nothing};
+use crate::error::BindingError;
+use crate::options::{GaugeOptions, ReportOptions, parse};
+use crate::recording::Recording;
+
+/// Figures of a recording with their intervals, as a JSON array.
+pub fn gauge(dir: &Path, options_json: &str) -> Result<String, BindingError> {
+    let options: GaugeOptions = parse(options_json)?;
+    let percentile = options.percentile;
+    ReportOptions { percentile }.check()?;
+    let surveyed = Surveyed::of(dir)?;
+    let population = Population::of(&surveyed.surveys, percentile);
+    let profile = surveyed.profile(&population)?;
+    to_json(&gauge_profile(&profile, &options.gauges))
+}
+
+/// The difference of two recordings as JSON.
+pub fn diff(dir_a: &Path, dir_b: &Path, options_json: &str) -> Result<String, BindingError> {
+    let options: ReportOptions = parse(options_json)?;
+    options.check()?;
+    let [a, b] = [Surveyed::of(dir_a)?, Surveyed::of(dir_b)?];
+    // The tail of both begins at the same percentile, which both must support.
+    let [of_a, of_b] = [&a, &b].map(|one| Population::of(&one.surveys, options.percentile));
+    let percentile = of_a.tail.percentile.min(of_b.tail.percentile);
+    let [(side_a, profile_a), (side_b, profile_b)] = [a.side(percentile)?, b.side(percentile)?];
+    to_json(&compare(
+        (side_a, &profile_a),
+        (side_b, &profile_b),
+        percentile,
+    ))
+}
+
+/// A recording after the first pass; it has finished requests.
+struct Surveyed {
+    recording: Recording,
+    surveys: Vec<Survey>,
+}
+
+impl Surveyed {
+    fn of(dir: &Path) -> Result<Self, BindingError> {
+        let recording = Recording::open(dir)?;
+        let surveys = survey_all(&recording, 0)?;
+        if surveys.iter().all(|survey| survey.latencies.count() == 0) {
+            return Err(why_nothing(&recording, &surveys));
+        }
+        Ok(Self { recording, surveys })
+    }
+
+    fn profile(&self, population: &Population) -> Result<Profile, BindingError> {
+        let mut sums = Profile::new(&self.surveys, population);
+        for (trace, survey) in self.recording.traces.iter().zip(&self.surveys) {
+            let reader = open(trace)?;
+            let strings = reader.strings().clone();
+            profile(&mut sums, reader, &strings, survey).map_err(|error| trace.failure(error))?;
+        }
+        Ok(sums)
+    }
+
+    fn side(&self, percentile: f64) -> Result<(DiffSide, Profile), BindingError> {
+        let population = Population::of(&self.surveys, percentile);
+        let profile = self.profile(&population)?;
+        let side = diff_side(facts(&self.recording), &self.surveys, &population);
+        Ok((side, profile))
+    }
+}

@@ -1,0 +1,53 @@
+//! Slices of a recording's time, the units that are resampled.
+//!
+//! A block must be long against the time in which requests delay each other, or resampling blocks
+//! is no better than resampling requests: it is at least four times the latency of the tail. That
+//! is the method of batch means; Law, *Simulation Modeling and Analysis*, 5th ed., section 9.5.3.
+
+use bobtail_trace::record::Ns;
+
+use crate::population::Population;
+use crate::survey::Survey;
+
+/// As many as there are at most: more make intervals hardly better, and each must be long.
+pub(crate) const BLOCKS: usize = 32;
+/// Fewer say too little about how blocks differ.
+pub(crate) const BLOCKS_MIN: usize = 8;
+const TAIL_LATENCIES: u64 = 4;
+
+/// Equal slices of time, from the first request to the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Blocks {
+    first_ns: Ns,
+    block_ns: u64,
+    count: usize,
+}
+
+impl Blocks {
+    /// The blocks of a recording.
+    pub fn of(surveys: &[Survey], population: &Population) -> Self {
+        let sources = surveys.iter().filter_map(|survey| survey.sources_ns);
+        let (first_ns, last_ns) = sources
+            .reduce(|(first, last), (from, to)| (first.min(from), last.max(to)))
+            .unwrap_or((0, 0));
+        let span_ns = last_ns - first_ns + 1;
+        let shortest_ns = population.tail.threshold_ns.saturating_mul(TAIL_LATENCIES);
+        let count = (span_ns / shortest_ns.max(1)).clamp(1, BLOCKS as u64);
+        Self {
+            first_ns,
+            block_ns: span_ns.div_ceil(count),
+            count: count as usize,
+        }
+    }
+
+    /// How many.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The block of a time.
+    pub(crate) fn index(&self, at_ns: Ns) -> usize {
+        let index = at_ns.saturating_sub(self.first_ns) / self.block_ns;
+        (index as usize).min(self.count - 1)
+    }
+}

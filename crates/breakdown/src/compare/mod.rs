@@ -1,0 +1,31 @@
+//! How sure a figure is, and whether two recordings differ in it.
+//!
+//! Slow requests come in groups (one collection delays all that wait), so an interval that takes
+//! requests for independent is too narrow. Everything here resamples blocks of time instead
+//! ([`resampling`]), and a difference must also exceed what halves of one recording differ by.
+//!
+//! ```text
+//! for each trace:  profile(&mut profile, records, …)    every path, by route, block and latency
+//! once:            gauge(&profile, …)                   one figure with its interval
+//!                  diff(a, b, …)                        two recordings, figure by figure
+//! ```
+
+mod blocks;
+mod cell;
+mod change;
+#[cfg(test)]
+mod coverage;
+mod diff;
+mod gauge;
+mod ledger;
+mod profile;
+mod resampling;
+mod route_cells;
+
+pub use blocks::Blocks;
+pub use change::{Change, Verdict};
+pub use diff::{
+    CauseDiff, CulpritDiff, Diff, DiffSide, IoDiff, PercentileDiff, RouteDiff, TailDiff, diff,
+};
+pub use gauge::{Figure, Gauge, Gauged, Lack, gauge};
+pub use profile::{Profile, profile};

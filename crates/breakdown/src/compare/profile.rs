@@ -1,0 +1,220 @@
+//! One recording, summed by route, block of time and latency.
+//!
+//! Memory depends on how many routes, blocks and different latencies there are, all of which are
+//! bounded, and not on how long the recording is.
+
+use bobtail_graph::{
+    Culprit as PathCulprit, Graph, Options, RequestPath, Resource, SegmentKind, Walks, Window,
+};
+use bobtail_trace::record::{Record, StringId};
+
+use super::blocks::Blocks;
+use super::cell::Cell;
+use super::ledger::Ledger;
+use super::resampling::{Weights, drawings};
+use super::route_cells::{Growing, RouteCells};
+use crate::blame::Who;
+use crate::names::{Name, Names, Numbered, Translation};
+use crate::population::Population;
+use crate::resources::Resources;
+use crate::strings::Strings;
+use crate::survey::Survey;
+use crate::trace_info::Measured;
+
+const ROUTES: usize = 1000;
+const RESOURCES: usize = 1000;
+const LOCATIONS: usize = 10_000;
+
+/// A resource (`None` where only the kind of wait is known), and the kind of event that ended it.
+pub(crate) type Wait = (Option<Name>, &'static str);
+
+/// Everything that is known of one recording for a comparison.
+#[derive(Debug, Clone)]
+pub struct Profile {
+    pub(crate) blocks: Blocks,
+    pub(crate) routes: Names,
+    pub(crate) resources: Resources,
+    pub(crate) places: Names,
+    /// By route.
+    cells: Vec<Growing>,
+    /// Requests of the tail, by route and block.
+    tail: Vec<Vec<Cell>>,
+    pub(crate) culprits: Ledger<Who>,
+    pub(crate) waits: Ledger<Wait>,
+    pub(crate) measured: Measured,
+    pub(crate) threshold_ns: u64,
+}
+
+impl Profile {
+    /// Of a recording that was surveyed, nothing yet.
+    pub fn new(surveys: &[Survey], population: &Population) -> Self {
+        let blocks = Blocks::of(surveys, population);
+        Self {
+            routes: Names::new(ROUTES),
+            resources: Resources::new(RESOURCES),
+            places: Names::new(LOCATIONS),
+            cells: Vec::new(),
+            tail: Vec::new(),
+            culprits: Ledger::new(blocks.count()),
+            waits: Ledger::new(blocks.count()),
+            measured: Measured::ALL,
+            threshold_ns: population.tail.threshold_ns,
+            blocks,
+        }
+    }
+
+    /// The requests of a route; `None` when it has none.
+    pub(crate) fn route(&self, text: &str) -> Option<RouteCells> {
+        let cells = self.cells.get(self.routes.find(text)? as usize)?;
+        (!cells.is_empty()).then(|| cells.finish())
+    }
+
+    /// Routes with requests: their names and the sum of their latencies.
+    pub(crate) fn route_sums(&self) -> Vec<(&str, f64)> {
+        let numbered = self.cells.iter().enumerate();
+        let used = numbered.filter(|(_, cells)| !cells.is_empty());
+        used.map(|(name, cells)| (self.routes.text(name as Name), cells.latency_ns()))
+            .collect()
+    }
+
+    /// The requests of all routes.
+    pub(crate) fn all(&self) -> RouteCells {
+        let mut all = Growing::default();
+        self.cells.iter().for_each(|cells| all.merge(cells));
+        all.finish()
+    }
+
+    /// Requests of the tail of a route, or of all.
+    pub(crate) fn tail(&self, route: Option<&str>, weights: &Weights) -> Cell {
+        let wanted = route.map(|text| self.routes.find(text).map(|name| name as usize));
+        let mut sum = Cell::default();
+        for (name, blocks) in self.tail.iter().enumerate() {
+            if wanted.is_some_and(|wanted| wanted != Some(name)) {
+                continue;
+            }
+            let weighted = blocks.iter().zip(weights);
+            weighted.for_each(|(cell, &weight)| sum.add(cell, f64::from(weight)));
+        }
+        sum
+    }
+
+    /// What statistics of this recording are computed under.
+    pub(crate) fn drawings(&self, seed: u64) -> Vec<Weights> {
+        drawings(&self.occupied(), self.blocks.count(), seed)
+    }
+
+    /// Blocks with requests.
+    pub(crate) fn occupied(&self) -> Vec<usize> {
+        let mut seen = vec![false; self.blocks.count()];
+        for cells in &self.cells {
+            cells.blocks().for_each(|block| seen[block] = true);
+        }
+        (0..seen.len()).filter(|&block| seen[block]).collect()
+    }
+}
+
+/// Adds one trace, of which `survey` is the survey.
+pub fn profile<E>(
+    profile: &mut Profile,
+    records: impl IntoIterator<Item = Result<Record, E>>,
+    strings: &(impl Strings + ?Sized),
+    survey: &Survey,
+) -> Result<(), E> {
+    let mut graph = Graph::new(Options {
+        walks: Walks::All,
+        culprits_from_ns: profile.threshold_ns,
+        ..Options::default()
+    });
+    profile.measured = profile.measured.and(survey.trace.measured);
+    let mut adding = Adding {
+        profile,
+        strings,
+        survey,
+        routes: Translation::default(),
+        resources: Translation::default(),
+        places: Translation::default(),
+    };
+    for record in records {
+        graph.push(record?, &mut |path: &RequestPath, _: Window<'_>| {
+            adding.add(path)
+        });
+    }
+    graph.finish(&mut |path: &RequestPath, _: Window<'_>| adding.add(path));
+    Ok(())
+}
+
+struct Adding<'a, S: ?Sized> {
+    profile: &'a mut Profile,
+    strings: &'a S,
+    survey: &'a Survey,
+    routes: Translation,
+    resources: Translation,
+    places: Translation,
+}
+
+impl<S: Strings + ?Sized> Adding<'_, S> {
+    fn add(&mut self, path: &RequestPath) {
+        let warmup_end_ns = self.survey.trace.warmup_end_ns;
+        if warmup_end_ns.is_some_and(|end_ns| path.source_ns < end_ns) {
+            return;
+        }
+        let cell = Cell::of(path);
+        let block = self.profile.blocks.index(path.source_ns);
+        let names = &mut self.profile.routes;
+        let route = self
+            .routes
+            .name(path.route, self.strings, names)
+            .unwrap_or(0) as usize;
+        if self.profile.cells.len() <= route {
+            let blocks = self.profile.blocks.count();
+            self.profile.cells.resize(route + 1, Growing::default());
+            self.profile
+                .tail
+                .resize(route + 1, vec![Cell::default(); blocks]);
+        }
+        self.profile.cells[route].add(path.latency_ns, block, &cell);
+        if path.latency_ns >= self.profile.threshold_ns {
+            self.profile.tail[route][block].add(&cell, 1.0);
+            self.add_causes(path, block);
+        }
+    }
+
+    fn add_causes(&mut self, path: &RequestPath, block: usize) {
+        for segment in &path.segments {
+            if segment.kind == SegmentKind::Io {
+                let names = &mut self.profile.resources;
+                let resource = match segment.resource {
+                    Resource::Unnamed => None,
+                    Resource::Client => Some(names.number("client")),
+                    Resource::Named(id) => self.resources.name(id, self.strings, names),
+                };
+                let wait = (resource, segment.event_kind.word());
+                let other = |(_, kind)| (Some(0), kind);
+                let waits = &mut self.profile.waits;
+                waits.add(wait, other, block, segment.duration_ns);
+            }
+            for culprit in path.culprits_of(segment) {
+                let who = self.who(culprit);
+                let other = |who: Who| Who {
+                    route: Some(0),
+                    location: None,
+                    ..who
+                };
+                let culprits = &mut self.profile.culprits;
+                culprits.add(who, other, block, culprit.duration_ns);
+            }
+        }
+    }
+
+    fn who(&mut self, culprit: &PathCulprit) -> Who {
+        // The culprit may not have had its route yet when it was in the way.
+        let learned = self.survey.routes.get(&culprit.route);
+        let route = self.place(learned.copied().unwrap_or(culprit.route));
+        let location = self.place(culprit.location);
+        Who::new(culprit.kind, route, location)
+    }
+
+    fn place(&mut self, id: StringId) -> Option<Name> {
+        self.places.name(id, self.strings, &mut self.profile.places)
+    }
+}

@@ -1,0 +1,203 @@
+//! Two recordings compared: nothing moves between equals, what was planted is found.
+
+use std::convert::Infallible;
+
+use bobtail_breakdown::compare::{
+    Change, Diff, Figure, Gauge, Gauged, Lack, Profile, RouteDiff, Verdict, diff, gauge, profile,
+};
+use bobtail_breakdown::{Population, RunFacts, diff_side, survey};
+use bobtail_testkit::{Drawn, Random, draw};
+
+use super::support::{records, trace_info};
+
+const REQUESTS: u64 = 3_000;
+
+/// Requests of two routes, each reading a file; of `GET /slow` the execution takes longer by
+/// `more_us`. Every 50th is hit by a collection of 3 ms.
+fn served(seed: u64, count: u64, more_us: u64) -> Drawn {
+    let mut random = Random::new(seed);
+    let mut text = String::from("open 1 server\n");
+    let mut now = 0;
+    for i in 1..=count {
+        let slow = i % 2 == 0;
+        let route = if slow { "GET /slow" } else { "GET /fast" };
+        let mut exec = random.between(200, 400) + if slow { more_us } else { 0 };
+        let mut collection = String::new();
+        if random.once_in(50) {
+            collection = format!("{}us gc mark for=3ms\n", now + 50);
+            exec += 3_000;
+        }
+        let end = now + exec;
+        text += &format!(
+            "{now}us begin read handle=1 ready={now}us\nsource {i} \"{route}\"\n{collection}\
+             {end}us sink {i} 200\nend\n"
+        );
+        now = end + random.between(10, 500);
+    }
+    draw(&text)
+}
+
+fn profiled(drawn: &Drawn, percentile: f64) -> (bobtail_breakdown::compare::DiffSide, Profile) {
+    let Ok(surveyed) = survey(&trace_info(0), records(drawn), 0);
+    let surveys = [surveyed];
+    let population = Population::of(&surveys, percentile);
+    let mut sums = Profile::new(&surveys, &population);
+    let Ok(()): Result<(), Infallible> =
+        profile(&mut sums, records(drawn), &drawn.strings, &surveys[0]);
+    (diff_side(RunFacts::default(), &surveys, &population), sums)
+}
+
+fn diff_of(a: &Drawn, b: &Drawn) -> Diff {
+    let [(side_a, a), (side_b, b)] = [a, b].map(|drawn| profiled(drawn, 99.0));
+    diff((side_a, &a), (side_b, &b), 99.0)
+}
+
+fn route<'a>(diff: &'a Diff, name: &str) -> &'a RouteDiff {
+    let found = diff.routes.iter().find(|one| one.route == name);
+    found.expect("the route is told")
+}
+
+fn changes(diff: &Diff) -> Vec<Change> {
+    let percentiles = diff.routes.iter().flat_map(|route| &route.percentiles);
+    let of_percentiles = percentiles.flat_map(|one| {
+        let causes = one.causes.iter().map(|cause| cause.change);
+        [one.latency, one.beyond].into_iter().chain(causes)
+    });
+    let means = diff.routes.iter().map(|route| route.mean);
+    let culprits = diff.tail.culprits.iter().map(|one| one.change);
+    let io = diff.tail.io.iter().map(|one| one.change);
+    of_percentiles
+        .chain(means)
+        .chain(culprits)
+        .chain(io)
+        .collect()
+}
+
+#[test]
+fn a_recording_does_not_differ_from_itself() {
+    let a = served(1, REQUESTS, 0);
+    let diff = diff_of(&a, &a);
+    let all = changes(&diff);
+    assert!(all.len() > 50, "{}", all.len());
+    for change in all {
+        assert!(matches!(change.delta_ns, None | Some(0)), "{change:?}");
+        assert!(
+            matches!(change.verdict, Verdict::WithinNoise | Verdict::TooFew),
+            "{change:?}"
+        );
+    }
+    let json = || serde_json::to_string(&diff_of(&a, &a)).unwrap();
+    assert_eq!(json(), json());
+}
+
+#[test]
+fn a_planted_shift_is_found_where_it_is_and_nowhere_else() {
+    let diff = diff_of(&served(1, REQUESTS, 0), &served(2, REQUESTS, 500));
+    let slow = route(&diff, "GET /slow");
+    let [p999, _, p50] = &slow.percentiles[..] else {
+        panic!("{slow:?}")
+    };
+    assert_eq!((p50.percentile, p50.latency.verdict), (50.0, Verdict::More));
+    let (low, high) = p50.latency.low_ns.zip(p50.latency.high_ns).unwrap();
+    assert!(low <= 500_000 && 500_000 <= high, "{p50:?}");
+    assert!(high - low < 100_000, "{p50:?}");
+    let native = p50.causes.iter().find(|one| one.cause == "native").unwrap();
+    assert_eq!(native.change.verdict, Verdict::More);
+    let gc = p50.causes.iter().find(|one| one.cause == "gc").unwrap();
+    assert_eq!(gc.change.verdict, Verdict::WithinNoise);
+    assert_eq!(p999.latency.verdict, Verdict::TooFew);
+    assert_eq!(
+        p999.note.as_deref(),
+        Some("p99.9 needs 10,000 requests in each, there are 1,500 and 1,500")
+    );
+    let fast = route(&diff, "GET /fast");
+    assert_eq!(fast.percentiles[2].latency.verdict, Verdict::WithinNoise);
+    assert_eq!(route(&diff, "*").a_count, REQUESTS);
+}
+
+#[test]
+fn causes_sum_up_to_the_change_beyond_the_percentile() {
+    let diff = diff_of(&served(1, REQUESTS, 0), &served(2, REQUESTS, 500));
+    let mut compared = 0;
+    for one in diff.routes.iter().flat_map(|route| &route.percentiles) {
+        let Some(delta_ns) = one.beyond.delta_ns else {
+            continue;
+        };
+        let of = |causes: &[&str]| -> i64 {
+            let named = one
+                .causes
+                .iter()
+                .filter(|c| causes.contains(&c.cause.as_str()));
+            named.filter_map(|cause| cause.change.delta_ns).sum()
+        };
+        let kinds = of(&["io", "queue", "exec", "unattributed"]);
+        assert!(kinds.abs_diff(delta_ns) <= 4, "{one:?}");
+        let work = of(&["native", "gc", "jit", "ic", "loop", "notRunning"]);
+        assert!(work.abs_diff(of(&["queue", "exec"])) <= 6, "{one:?}");
+        compared += 1;
+    }
+    assert!(compared >= 6, "{compared}");
+}
+
+#[test]
+fn a_short_recording_is_not_compared() {
+    let diff = diff_of(&served(1, 40, 0), &served(2, 40, 5_000));
+    let p50 = &route(&diff, "*").percentiles[2];
+    assert_eq!(p50.latency.verdict, Verdict::TooFew);
+    assert!(
+        p50.note.as_deref().unwrap().starts_with("too short: "),
+        "{p50:?}"
+    );
+}
+
+fn gauged(drawn: &Drawn, route: Option<&str>, figure: Figure) -> Gauged {
+    let (_, profile) = profiled(drawn, 99.0);
+    let wanted = Gauge {
+        route: route.map(str::to_owned),
+        figure,
+    };
+    gauge(&profile, &[wanted]).remove(0)
+}
+
+#[test]
+fn gauges_have_the_values_of_the_report_and_say_what_they_lack() {
+    let drawn = served(1, REQUESTS, 500);
+    let report = super::support::report_at(std::slice::from_ref(&drawn), 99.0);
+    let p99 = gauged(&drawn, None, Figure::Percentile(99.0));
+    assert_eq!(
+        p99.value_ns,
+        report.requests.percentiles_ns.get("99").copied()
+    );
+    let [low, high] = p99.interval_ns.unwrap();
+    assert!((low..=high).contains(&p99.value_ns.unwrap()));
+    let mean = gauged(&drawn, None, Figure::Mean);
+    assert!(mean.value_ns.unwrap().abs_diff(report.requests.mean_ns) <= 1);
+    for row in report
+        .breakdown
+        .iter()
+        .filter(|row| row.class == bobtail_breakdown::report::Class::Tail)
+    {
+        let name = (row.route != "*").then_some(row.route.as_str());
+        let tail = gauged(&drawn, name, Figure::Tail);
+        assert_eq!(tail.count, row.count);
+        assert!(tail.value_ns.unwrap().abs_diff(row.latency_ns) <= 1);
+        let gc = gauged(&drawn, name, Figure::TailCause("gc".into()));
+        assert!(gc.value_ns.unwrap().abs_diff(row.work.gc_ns.unwrap()) <= 1);
+        let share = gc.value_ns.unwrap() as f64 / (row.queue_ns + row.exec_ns) as f64;
+        assert!((gc.share.unwrap() - share).abs() < 1e-3);
+    }
+    let lack = |route, figure| gauged(&drawn, route, figure).lack;
+    assert_eq!(lack(None, Figure::Percentile(99.9)), Some(Lack::TooFew));
+    assert_eq!(
+        lack(Some("GET /none"), Figure::Mean),
+        Some(Lack::NoRequests)
+    );
+    assert_eq!(
+        lack(None, Figure::TailCause("jit".into())),
+        Some(Lack::NotMeasured)
+    );
+    assert_eq!(
+        lack(None, Figure::TailCause("nonsense".into())),
+        Some(Lack::UnknownCause)
+    );
+}
