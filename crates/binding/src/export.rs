@@ -10,8 +10,8 @@ use std::path::Path;
 
 use bobtail_breakdown::{Population, Survey};
 use bobtail_export::{
-    Candidate, Chosen, Encoding, ExportError, Otlp, Perfetto, Pprof, Rank, Source, Wanted, Windows,
-    choose, pick,
+    Candidate, Chosen, Encoding, ExportError, Hdr, Otlp, Perfetto, Pprof, Rank, Source, Wanted,
+    Windows, choose, pick,
 };
 use bobtail_trace::record::{Ns, RequestId};
 use bobtail_trace::{Strings, TraceError};
@@ -155,6 +155,7 @@ impl Job {
         let count = match self.options.format {
             Format::Perfetto => self.perfetto(&mut out, picked)?,
             Format::Pprof => self.pprof(&mut out, picked)?,
+            Format::Hdr => self.hdr(&mut out, picked)?,
             Format::OtlpJson => self.otlp(&mut out, picked, Encoding::Json)?,
             Format::OtlpProtobuf => self.otlp(&mut out, picked, Encoding::Protobuf)?,
         };
@@ -191,14 +192,26 @@ impl Job {
     fn pprof(&self, out: impl Write, picked: &[Picked]) -> Result<u64, BindingError> {
         let mut pprof = Pprof::default();
         let count = self.each_trace(picked, |source, [records]| pprof.add(source, records))?;
+        pprof
+            .write(out, self.duration_ns())
+            .map_err(|error| BindingError::write(&self.options.out, error))?;
+        Ok(count)
+    }
+
+    fn hdr(&self, out: impl Write, picked: &[Picked]) -> Result<u64, BindingError> {
+        let mut hdr = Hdr::new();
+        let count = self.each_trace(picked, |source, [records]| hdr.add(source, records))?;
+        hdr.write(out, self.duration_ns())
+            .map_err(|error| BindingError::write(&self.options.out, error))?;
+        Ok(count)
+    }
+
+    /// Of the recording, as the report has it.
+    fn duration_ns(&self) -> u64 {
         let starts = self.surveys.iter().map(|survey| survey.trace.start_ns);
         let ends = self.surveys.iter().map(|survey| survey.end_ns);
         let end_ns = ends.max().unwrap_or(0);
-        let duration_ns = end_ns.saturating_sub(starts.min().unwrap_or(end_ns));
-        pprof
-            .write(out, duration_ns)
-            .map_err(|error| BindingError::write(&self.options.out, error))?;
-        Ok(count)
+        end_ns.saturating_sub(starts.min().unwrap_or(end_ns))
     }
 
     /// Runs an exporter over every trace with as many readers as it takes; sums what it returns.

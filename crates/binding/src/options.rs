@@ -73,6 +73,8 @@ pub enum Format {
     OtlpProtobuf,
     /// A profile of latency.
     Pprof,
+    /// Distributions of latencies.
+    Hdr,
 }
 
 /// Options of `exportTo`.
@@ -132,7 +134,8 @@ impl ExportOptions {
 
     /// All that fit are meant, however fast.
     pub fn is_of_all(&self) -> bool {
-        self.all || (self.is_selective() && self.percentile.is_none())
+        let whole = self.format == Format::Hdr || self.is_selective();
+        self.all || (whole && self.percentile.is_none())
     }
 }
 

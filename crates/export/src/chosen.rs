@@ -68,6 +68,13 @@ pub enum Chosen {
 }
 
 impl Chosen {
+    pub(crate) fn has(&self, request: RequestId) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(ids) => ids.contains(&request),
+        }
+    }
+
     pub(crate) fn walks(&self) -> Walks {
         match self {
             Self::All => Walks::All,

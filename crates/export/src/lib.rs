@@ -20,11 +20,13 @@
 //! | `perfetto` | a time line for ui.perfetto.dev |
 //! | `otlp` | spans for a tracing backend |
 //! | `pprof` | a profile of latency |
+//! | `hdr` | distributions of latencies |
 
 #![forbid(unsafe_code)]
 
 mod chosen;
 mod error;
+mod hdr;
 mod ids;
 mod otlp;
 mod perfetto;
@@ -34,6 +36,7 @@ mod source;
 
 pub use chosen::{Candidate, Chosen, Rank, Wanted, choose, pick};
 pub use error::ExportError;
+pub use hdr::Hdr;
 pub use otlp::{Encoding, Otlp};
 pub use perfetto::{Perfetto, Windows};
 pub use pprof::Pprof;

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::io;
 
 use bobtail_breakdown::{Strings, TraceInfo};
-use bobtail_graph::{Graph, Options, RequestPath, Resource, Window};
+use bobtail_graph::{Graph, Options, RequestPath, Resource, Walks, Window};
 use bobtail_trace::record::{Ns, Record, StringId};
 
 use crate::chosen::{Chosen, is_warmup};
@@ -46,9 +46,32 @@ impl<'a, S: Strings + ?Sized> Source<'a, S> {
     pub(crate) fn each_request<E>(
         &self,
         records: impl IntoIterator<Item = Result<Record, E>>,
+        each: impl FnMut(&RequestPath, Window<'_>) -> io::Result<()>,
+    ) -> Result<(), ExportError<E>> {
+        self.each_of(self.chosen.walks(), records, each)
+    }
+
+    /// Hands on the chosen requests, in the order of their ends; none is walked.
+    pub(crate) fn each_latency<E>(
+        &self,
+        records: impl IntoIterator<Item = Result<Record, E>>,
+        mut each: impl FnMut(&RequestPath) -> io::Result<()>,
+    ) -> Result<(), ExportError<E>> {
+        self.each_of(Walks::None, records, |path, _| {
+            if self.chosen.has(path.id) {
+                each(path)
+            } else {
+                Ok(())
+            }
+        })
+    }
+
+    fn each_of<E>(
+        &self,
+        walks: Walks,
+        records: impl IntoIterator<Item = Result<Record, E>>,
         mut each: impl FnMut(&RequestPath, Window<'_>) -> io::Result<()>,
     ) -> Result<(), ExportError<E>> {
-        let walks = self.chosen.walks();
         let mut graph = Graph::new(Options {
             walks,
             ..Options::default()

@@ -2,7 +2,7 @@
 import type { OutputKind } from './output-file';
 
 /** A format as the addon knows it. */
-export type AddonFormat = 'perfetto' | 'otlp-json' | 'otlp-protobuf' | 'pprof';
+export type AddonFormat = 'perfetto' | 'otlp-json' | 'otlp-protobuf' | 'pprof' | 'hdr';
 
 interface Format {
   readonly kind: OutputKind;
@@ -11,7 +11,7 @@ interface Format {
 }
 
 /** Name of a format. */
-export type FormatName = 'perfetto' | 'otlp' | 'pprof';
+export type FormatName = 'perfetto' | 'otlp' | 'pprof' | 'hdr';
 
 /** Formats by the name that is typed. */
 export const FORMATS: Readonly<Record<FormatName, Format>> = {
@@ -24,6 +24,8 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
   },
   /** A profile of latency. */
   pprof: { kind: 'file', addonFormat: () => 'pprof' },
+  /** A log of HdrHistogram. */
+  hdr: { kind: 'file', addonFormat: () => 'hdr' },
 };
 
 /** All names, in the order of the table. */
