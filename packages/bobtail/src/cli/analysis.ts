@@ -10,6 +10,7 @@ import type { ExitName } from './exit-codes';
 import type { Exported } from './export/export';
 import type { AddonFormat } from './export/formats';
 import { Failure, oneLine } from './failure';
+import type { Diff } from './json/diff';
 import type { Explanation } from './json/explanation';
 import type { Report } from './json/report';
 
@@ -148,6 +149,16 @@ export async function analyzeGauges(
   return JSON.parse(await call('gauge', dir, { ...options, gauges })) as Gauged[];
 }
 
+/** What moved from recording `dirA` to recording `dirB`. Rejects with a `Failure`. */
+export async function analyzeDiff(
+  dirA: string,
+  dirB: string,
+  options: ReportOptions = {},
+): Promise<Diff> {
+  const answer = ask((binding) => binding.diff(dirA, dirB, JSON.stringify(options)));
+  return JSON.parse(await answer) as Diff;
+}
+
 /** Version of the analysis addon. */
 export function analysisVersion(): string {
   return loadBinding().version();
@@ -155,10 +166,14 @@ export function analysisVersion(): string {
 
 type Question = 'report' | 'explain' | 'explainMany' | 'exportTo' | 'page' | 'gauge';
 
-async function call(name: Question, dir: string, options: object): Promise<string> {
+function call(name: Question, dir: string, options: object): Promise<string> {
+  return ask((binding) => binding[name](dir, JSON.stringify(options)));
+}
+
+async function ask(question: (binding: Binding) => Promise<string>): Promise<string> {
   const binding = loadBinding();
   try {
-    return await binding[name](dir, JSON.stringify(options));
+    return await question(binding);
   } catch (error) {
     throw toFailure(error);
   }

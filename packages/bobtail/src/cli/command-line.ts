@@ -55,6 +55,7 @@ function buildProgram(): Command {
   addRecord(program);
   addReport(program);
   addExplain(program);
+  addDiff(program);
   addExport(program);
   addDoctor(program);
   for (const command of [program, ...program.commands]) {
@@ -213,9 +214,7 @@ function addReport(program: Command): void {
     .action(async (folder: string, flags: ReportFlags) => {
       const { parseGate } = await import('../gates/gate');
       const gates = flags.failOn.map(parseGate);
-      if (flags.junit !== undefined && gates.length === 0) {
-        throw new Failure('usage', '--junit needs a gate: --fail-on', flags.junit);
-      }
+      requireGates(gates, flags.junit);
       const { report } = await import('./report/report');
       await report({
         folder,
@@ -228,6 +227,13 @@ function addReport(program: Command): void {
         quiet: flags.quiet,
       });
     });
+}
+
+/** JUnit XML without a gate would be green whatever was measured. */
+function requireGates(gates: readonly unknown[], junit: string | undefined): void {
+  if (junit !== undefined && gates.length === 0) {
+    throw new Failure('usage', '--junit needs a gate: --fail-on', junit);
+  }
 }
 
 /** Collects what is given several times. */
@@ -286,6 +292,44 @@ function parseRequestId(text: string): string {
     throw new Failure('usage', '--request takes an id, such as 4121-0:17', text);
   }
   return text;
+}
+
+interface DiffFlags {
+  tail?: string;
+  json?: boolean;
+  markdown?: boolean;
+  failOn: string[];
+  junit?: string;
+  quiet: boolean;
+}
+
+function addDiff(program: Command): void {
+  program
+    .command('diff')
+    .summary('two recordings: what moved, and how sure that is')
+    .description('Says what moved from recording A to recording B, beyond the noise of each.')
+    .argument('<a>', 'the recording before')
+    .argument('<b>', 'the recording after')
+    .option('--tail <percentile>', 'where the tail begins (default: 99.9)')
+    .addOption(new Option('--json', 'the answer as JSON').conflicts('markdown'))
+    .option('--markdown', 'the answer as Markdown')
+    .option('--fail-on <gate>', 'exit 75 unless it is kept, such as p99<+10%', collect, [])
+    .option('--junit <file>', 'write what came of the gates as JUnit XML')
+    .option('-q, --quiet', 'no progress', false)
+    .action(async (a: string, b: string, flags: DiffFlags) => {
+      const { parseDiffGate } = await import('../gates/diff-gate');
+      const gates = flags.failOn.map(parseDiffGate);
+      requireGates(gates, flags.junit);
+      const { diff } = await import('./diff/diff');
+      await diff({
+        folders: [a, b],
+        ...(flags.tail === undefined ? {} : { percentile: parsePercentile(flags.tail, '--tail') }),
+        format: flags.json ? 'json' : flags.markdown ? 'markdown' : 'text',
+        gates,
+        ...(flags.junit === undefined ? {} : { junit: flags.junit }),
+        quiet: flags.quiet,
+      });
+    });
 }
 
 interface ExportFlags {

@@ -5,12 +5,13 @@
  * `UPDATE_SNAPSHOTS=1 node --test test/cli/rendering.test.mjs`.
  */
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PACKAGE } from './run-bobtail.mjs';
 import { assertValid } from './schemas.mjs';
+import { assertSnapshot } from './snapshots.mjs';
 
 const load = createRequire(import.meta.url);
 const dist = (path) => load(join(PACKAGE, 'dist/cli', path));
@@ -23,14 +24,6 @@ const colors = createColors(false);
 const width = 120;
 const fixture = (name) =>
   JSON.parse(readFileSync(join(PACKAGE, 'test/cli/fixtures', `${name}.json`), 'utf8'));
-
-function assertSnapshot(name, text) {
-  const path = join(PACKAGE, 'test/cli/snapshots', name);
-  if (process.env.UPDATE_SNAPSHOTS) {
-    writeFileSync(path, text);
-  }
-  assert.equal(text, readFileSync(path, 'utf8'));
-}
 
 test('a report for the terminal', () => {
   const report = fixture('report');
