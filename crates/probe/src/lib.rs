@@ -10,6 +10,7 @@
 
 mod clock;
 mod completion;
+mod cpu_timer;
 mod exports;
 mod fd_table;
 mod fork;

@@ -14,6 +14,7 @@ use bobtail_trace::layout::live;
 use bobtail_trace::record::{LoopKind, LossKind, MarkKind, ReadyQuality};
 
 use crate::clock::{RealtimeOffset, monotonic_ns};
+use crate::cpu_timer::CpuTimer;
 use crate::fd_table::Entry;
 use crate::interjection::{Deferred, Interjection};
 use crate::messages::Wakeup;
@@ -61,6 +62,8 @@ pub struct LoopState {
     pub context: *mut u32,
     pub env: usize,
     pub equipment: Equipment,
+    /// Wakes the watchdog while this thread runs.
+    pub cpu_timer: Option<CpuTimer>,
     /// When the last event ended (CLOCK_MONOTONIC), and where its record did.
     pub ended: (u64, u32),
     /// Recording went on then, after a pause (CLOCK_MONOTONIC).

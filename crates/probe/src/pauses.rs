@@ -17,7 +17,7 @@ use crate::pool::{self, Jobs};
 use crate::switches::Switches;
 use crate::v8::Work;
 use crate::writer::LAST_EVENT;
-use crate::{libuv, ready_helper, registry, v8};
+use crate::{libuv, ready_helper, registry, v8, watchdog};
 
 /// What a loop had at work and takes up again.
 #[derive(Debug, Default, Clone, Copy)]
@@ -43,6 +43,7 @@ pub fn pause() -> bool {
         ready_helper::leave(shared);
     }
     shared.backend.forbid();
+    state.cpu_timer = None;
     registry::rest(shared.index);
     pool::rest();
     loop_state::put_aside();
@@ -90,6 +91,7 @@ pub fn resume() -> bool {
 }
 
 fn take_up(state: &mut LoopState) {
+    state.cpu_timer = watchdog::timer();
     let equipment = state.equipment;
     if equipment.switches {
         // The kernel granted it before; if not now, the times are missing and not wrong.

@@ -30,7 +30,7 @@ use crate::timers::NodeHandles;
 use crate::trace_file::{Description, TraceFile};
 use crate::v8::Work;
 use crate::writer::{Live, Writer};
-use crate::{fork, hooks, location, mapper, napi, platform, ready_helper, v8, watchdog};
+use crate::{cpu_timer, fork, hooks, location, mapper, napi, platform, ready_helper, v8, watchdog};
 
 /// Why a loop cannot be recorded.
 #[derive(Debug)]
@@ -163,6 +163,7 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
         context,
         env,
         equipment,
+        cpu_timer: watchdog::timer(),
         ended: (0, 0),
         resumed_ns: 0,
         has_helper,
@@ -319,7 +320,11 @@ fn spawn_threads() -> std::io::Result<()> {
         thread.spawn(body).map(drop)
     };
     spawn("bobtail-mapper", mapper::run)?;
-    spawn("bobtail-watch", watchdog::run)?;
+    spawn("bobtail-watch", || {
+        cpu_timer::receive_here();
+        watchdog::run();
+    })?;
+    cpu_timer::wait_for_receiver();
     if ready_helper::is_wanted() {
         ready_helper::prepare();
         spawn("bobtail-ready", ready_helper::run)?;
