@@ -37,6 +37,12 @@ function bobtail(detail) {
   });
 }
 
+/** The lower bound of everything that follows promises from JavaScript. */
+function emptyHooks() {
+  const script = fileURLToPath(new URL('./empty-promise-hooks.cjs', import.meta.url));
+  return { nodeArgs: ['--require', script], env: {} };
+}
+
 function otel({ major, sinkPort }) {
   const register = resolved(major, '@opentelemetry/auto-instrumentations-node/register');
   return {
@@ -82,6 +88,7 @@ export const ARMS = {
   off2: { prepare: () => ({ nodeArgs: [], env: {} }) },
   loop: { prepare: bobtail('loop') },
   full: { prepare: bobtail('full') },
+  hooks: { prepare: emptyHooks },
   'cpu-prof': {
     prepare: ({ folder }) => ({ nodeArgs: ['--cpu-prof', '--cpu-prof-dir', folder], env: {} }),
     freezes: true,
