@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use bobtail_breakdown::{Population, Survey};
 use bobtail_export::{
-    Candidate, Chosen, Encoding, ExportError, Hdr, Otlp, Perfetto, Pprof, Rank, Source, Wanted,
-    Windows, choose, pick,
+    Candidate, Chosen, Encoding, ExportError, Hdr, Otlp, Perfetto, Pprof, Rank, Rows, Source,
+    Wanted, Windows, choose, pick,
 };
 use bobtail_trace::record::{Ns, RequestId};
 use bobtail_trace::{Strings, TraceError};
@@ -35,6 +35,23 @@ struct Exported {
 
 /// Writes the file and says what is in it, as JSON.
 pub fn export(dir: &Path, options_json: &str) -> Result<String, BindingError> {
+    run(dir, options_json, Job::write)
+}
+
+/// Hands on rows of tables, and at last says what is in them, as JSON.
+pub fn rows(
+    dir: &Path,
+    options_json: &str,
+    sink: &mut dyn FnMut(String) -> io::Result<()>,
+) -> Result<String, BindingError> {
+    run(dir, options_json, |job, picked| job.rows(picked, sink))
+}
+
+fn run(
+    dir: &Path,
+    options_json: &str,
+    write: impl FnOnce(&Job, &[Picked]) -> Result<u64, BindingError>,
+) -> Result<String, BindingError> {
     let options: ExportOptions = parse(options_json)?;
     options.check()?;
     let recording = Recording::open(dir)?;
@@ -45,13 +62,13 @@ pub fn export(dir: &Path, options_json: &str) -> Result<String, BindingError> {
     }
     let job = Job {
         wanted: wanted(&options, &surveys, &population),
+        tail_from_ns: population.tail.threshold_ns,
         recording,
         surveys,
         options,
     };
-    let picked = job.picked()?;
     let mut exported = Exported {
-        requests: job.write(&picked)?,
+        requests: write(&job, &job.picked()?)?,
         ..Exported::default()
     };
     for (word, count) in job.surveys.iter().flat_map(|survey| &survey.losses) {
@@ -84,6 +101,7 @@ struct Job {
     wanted: Wanted,
     recording: Recording,
     surveys: Vec<Survey>,
+    tail_from_ns: u64,
 }
 
 /// The chosen requests of one trace, and when they were under way.
@@ -156,6 +174,10 @@ impl Job {
             Format::Perfetto => self.perfetto(&mut out, picked)?,
             Format::Pprof => self.pprof(&mut out, picked)?,
             Format::Hdr => self.hdr(&mut out, picked)?,
+            Format::Rows => {
+                let reason = "rows are read by RowReader".to_owned();
+                return Err(BindingError::Options { reason });
+            }
             Format::OtlpJson => self.otlp(&mut out, picked, Encoding::Json)?,
             Format::OtlpProtobuf => self.otlp(&mut out, picked, Encoding::Protobuf)?,
         };
@@ -206,12 +228,36 @@ impl Job {
         Ok(count)
     }
 
+    fn rows(
+        &self,
+        picked: &[Picked],
+        sink: &mut dyn FnMut(String) -> io::Result<()>,
+    ) -> Result<u64, BindingError> {
+        let mut rows = Rows::new(self.start_ns(), self.tail_from_ns, sink);
+        let count = self.each_trace(picked, |source, [records]| rows.add(source, records))?;
+        rows.finish()
+            .map_err(|error| BindingError::write(&self.options.out, error))?;
+        Ok(count)
+    }
+
+    /// In tables of all requests, culprits are told of the tail: an overload in which thousands
+    /// queue behind thousands would make millions of rows otherwise.
+    fn culprits_from_ns(&self) -> u64 {
+        match self.options.format {
+            Format::Rows if self.wanted == Wanted::ALL => self.tail_from_ns,
+            _ => 0,
+        }
+    }
+
+    fn start_ns(&self) -> Ns {
+        let starts = self.surveys.iter().map(|survey| survey.trace.start_ns);
+        starts.min().unwrap_or(0)
+    }
+
     /// Of the recording, as the report has it.
     fn duration_ns(&self) -> u64 {
-        let starts = self.surveys.iter().map(|survey| survey.trace.start_ns);
         let ends = self.surveys.iter().map(|survey| survey.end_ns);
-        let end_ns = ends.max().unwrap_or(0);
-        end_ns.saturating_sub(starts.min().unwrap_or(end_ns))
+        ends.max().unwrap_or(0).saturating_sub(self.start_ns())
     }
 
     /// Runs an exporter over every trace with as many readers as it takes; sums what it returns.
@@ -229,6 +275,7 @@ impl Job {
                 start_realtime_ns: first.header().start_realtime_ns,
                 strings: &first.strings().clone(),
                 chosen: &picked.chosen,
+                culprits_from_ns: self.culprits_from_ns(),
             };
             let mut readers = vec![first];
             while readers.len() < N {

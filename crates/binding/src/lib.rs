@@ -11,6 +11,7 @@ mod export;
 mod options;
 mod page;
 mod recording;
+mod rows;
 mod task;
 mod trace_file;
 

@@ -75,6 +75,8 @@ pub enum Format {
     Pprof,
     /// Distributions of latencies.
     Hdr,
+    /// Rows of tables, which are read instead of written.
+    Rows,
 }
 
 /// Options of `exportTo`.
@@ -83,6 +85,7 @@ pub enum Format {
 pub struct ExportOptions {
     pub format: Format,
     /// The file to write.
+    #[serde(default)]
     pub file: PathBuf,
     /// What it is called in errors.
     pub out: PathBuf,
@@ -134,7 +137,7 @@ impl ExportOptions {
 
     /// All that fit are meant, however fast.
     pub fn is_of_all(&self) -> bool {
-        let whole = self.format == Format::Hdr || self.is_selective();
+        let whole = matches!(self.format, Format::Hdr | Format::Rows) || self.is_selective();
         self.all || (whole && self.percentile.is_none())
     }
 }

@@ -21,6 +21,7 @@
 //! | `otlp` | spans for a tracing backend |
 //! | `pprof` | a profile of latency |
 //! | `hdr` | distributions of latencies |
+//! | `rows` | rows of tables |
 
 #![forbid(unsafe_code)]
 
@@ -31,6 +32,7 @@ mod ids;
 mod otlp;
 mod perfetto;
 mod pprof;
+mod rows;
 mod segment;
 mod source;
 
@@ -40,4 +42,5 @@ pub use hdr::Hdr;
 pub use otlp::{Encoding, Otlp};
 pub use perfetto::{Perfetto, Windows};
 pub use pprof::Pprof;
+pub use rows::Rows;
 pub use source::Source;

@@ -19,6 +19,8 @@ pub struct Source<'a, S: ?Sized> {
     pub start_realtime_ns: u64,
     pub strings: &'a S,
     pub chosen: &'a Chosen,
+    /// Culprits are listed for requests of at least this latency; see `Options` of the graph.
+    pub culprits_from_ns: u64,
 }
 
 impl<'a, S: Strings + ?Sized> Source<'a, S> {
@@ -74,6 +76,7 @@ impl<'a, S: Strings + ?Sized> Source<'a, S> {
     ) -> Result<(), ExportError<E>> {
         let mut graph = Graph::new(Options {
             walks,
+            culprits_from_ns: self.culprits_from_ns,
             ..Options::default()
         });
         let failed = Cell::new(None);

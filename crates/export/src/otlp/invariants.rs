@@ -29,6 +29,7 @@ fn exported(seed: u64, count: usize, encoding: Encoding) -> (Vec<u8>, u64) {
         start_realtime_ns: 1_700_000_000_000_000_000,
         strings: simulation.strings(),
         chosen: &Chosen::All,
+        culprits_from_ns: 0,
     };
     let mut otlp = Otlp::new(Vec::new(), encoding, "shop");
     let read = records.iter().map(|record| Ok::<_, Infallible>(*record));

@@ -99,6 +99,7 @@ fn exported(simulation: &Simulation, records: &[Record], chosen: &Chosen) -> (Tr
         start_realtime_ns: 1,
         strings: simulation.strings(),
         chosen,
+        culprits_from_ns: 0,
     };
     let mut perfetto = Perfetto::new(Vec::new(), &[], Windows::ALL);
     let read = || records.iter().map(|record| Ok::<_, Infallible>(*record));

@@ -41,6 +41,7 @@ proptest! {
             start_realtime_ns: 1,
             strings,
             chosen: &Chosen::All,
+            culprits_from_ns: 0,
         };
         let mut pprof = Pprof::default();
         let read = records.iter().map(|record| Ok::<_, Infallible>(*record));

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import type { ExitName } from './exit-codes';
 import type { Exported } from './export/export';
 import type { AddonFormat } from './export/formats';
+import type { TableName } from './export/tables';
 import { Failure, oneLine } from './failure';
 import type { Diff } from './json/diff';
 import type { Explanation } from './json/explanation';
@@ -23,6 +24,7 @@ interface Binding {
   gauge(dir: string, optionsJson: string): Promise<string>;
   diff(dirA: string, dirB: string, optionsJson: string): Promise<string>;
   version(): string;
+  RowReader: new (dir: string, optionsJson: string) => { next(): Promise<string | null> };
 }
 
 const BINDING_PATH = join(__dirname, '..', '..', 'native', 'bobtail-binding.node');
@@ -108,6 +110,44 @@ export interface ExportOptions extends ExportSelection {
   readonly file: string;
   /** What errors call it. */
   readonly out: string;
+}
+
+/** As `ExportOptions`; rows are handed on, not written. */
+export interface RowOptions extends ExportSelection {
+  /** What errors call the output. */
+  readonly out: string;
+}
+
+/** Some rows of a table, by columns. */
+export interface RowPiece {
+  readonly table: TableName;
+  readonly columns: Readonly<Record<string, readonly unknown[]>>;
+}
+
+/**
+ * Hands on the rows of tables, in pieces of at the most some 20,000. The next is not read before
+ * `take` is done with the one before. Rejects with a `Failure`, or with what `take` throws.
+ */
+export async function readRows(
+  dir: string,
+  options: RowOptions,
+  take: (piece: RowPiece) => Promise<void>,
+): Promise<Exported> {
+  const { RowReader } = loadBinding();
+  const reader = new RowReader(dir, JSON.stringify({ format: 'rows', ...options }));
+  for (;;) {
+    const text = await reader.next().catch((error) => {
+      throw toFailure(error);
+    });
+    if (text === null) {
+      throw new Failure('internal', 'the rows ended without an end');
+    }
+    const piece = JSON.parse(text) as RowPiece | Exported;
+    if (!('table' in piece)) {
+      return piece;
+    }
+    await take(piece);
+  }
 }
 
 /** Writes a file of another tool. Rejects with a `Failure`; half a file may be left then. */

@@ -8,12 +8,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
-import type { ExportSelection } from './analysis';
 import { tell } from './console';
-import { FORMAT_NAMES, type FormatName } from './export/formats';
+import { FORMAT_NAMES } from './export/formats';
+import { type ExportFlags, parseSelection } from './export/selection';
 import { Failure } from './failure';
 import type { Bursts, Detail } from './json/run';
 import { parseCount, parseDurationNs, parsePercentile, parseSizeBytes } from './quantity';
+import { parseRequestId } from './request-id';
 
 const MAX_SIZE_DEFAULT = '512m';
 const MAX_TOTAL_DEFAULT = '4g';
@@ -287,13 +288,6 @@ function addExplain(program: Command): void {
     });
 }
 
-function parseRequestId(text: string): string {
-  if (!/^\d+-\d+:\d+$/.test(text)) {
-    throw new Failure('usage', '--request takes an id, such as 4121-0:17', text);
-  }
-  return text;
-}
-
 interface DiffFlags {
   tail?: string;
   json?: boolean;
@@ -332,20 +326,6 @@ function addDiff(program: Command): void {
     });
 }
 
-interface ExportFlags {
-  format: FormatName;
-  out: string;
-  tail?: string;
-  all: boolean;
-  slowest?: string;
-  request?: string[];
-  route?: string;
-  from?: string;
-  to?: string;
-  service?: string;
-  quiet: boolean;
-}
-
 function addExport(program: Command): void {
   program
     .command('export')
@@ -375,29 +355,6 @@ function addExport(program: Command): void {
       const { format, out, quiet } = flags;
       await runExport({ folder, format, out, selection, quiet });
     });
-}
-
-/** Times count from the start of the recording. */
-function parseSelection(flags: ExportFlags): ExportSelection {
-  const { format, tail, all, slowest, request, route, from, to, service } = flags;
-  const fromNs = from === undefined ? undefined : parseDurationNs(from, '--from');
-  const toNs = to === undefined ? undefined : parseDurationNs(to, '--to');
-  if (toNs !== undefined && toNs <= (fromNs ?? 0)) {
-    throw new Failure('usage', '--to must be after --from', to);
-  }
-  if (service !== undefined && format !== 'otlp') {
-    throw new Failure('usage', '--service goes with --format otlp', format);
-  }
-  return {
-    ...(tail === undefined ? {} : { percentile: parsePercentile(tail, '--tail') }),
-    ...(all ? { all } : {}),
-    ...(slowest === undefined ? {} : { slowest: parseCount(slowest, '--slowest') }),
-    ...(request === undefined ? {} : { requests: request.map(parseRequestId) }),
-    ...(route === undefined ? {} : { route }),
-    ...(fromNs === undefined ? {} : { fromNs }),
-    ...(toNs === undefined ? {} : { toNs }),
-    ...(service === undefined ? {} : { service }),
-  };
 }
 
 function addDoctor(program: Command): void {

@@ -9,7 +9,7 @@ import { analyzeReport, analyzeRequests, exportRecording, recordMixed } from './
 import { MAIN, makeFolder, PACKAGE, runBobtail } from './run-bobtail.mjs';
 
 const REQUESTS = 200;
-const FORMATS = ['perfetto', 'otlp', 'pprof', 'hdr'];
+const FORMATS = ['perfetto', 'otlp', 'pprof', 'hdr', 'parquet'];
 
 let recording;
 
@@ -57,7 +57,7 @@ test('refused: an unknown format, none, no output', async () => {
   for (const [options, line] of [
     [
       ['--format', 'svg', '--out', 'x'],
-      /'svg' is invalid. Allowed choices are perfetto, otlp, pprof, hdr/,
+      /'svg' is invalid. Allowed choices are perfetto, otlp, pprof, hdr, parquet/,
     ],
     [['--out', 'x'], /'--format <format>' not specified/],
     [['--format', 'perfetto'], /'-o, --out <path>' not specified/],

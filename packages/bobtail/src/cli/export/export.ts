@@ -4,6 +4,7 @@ import { StatusLine, tell } from '../console';
 import { shownPath } from '../text/paths';
 import { FORMATS, type FormatName } from './formats';
 import { writeWhole } from './output-file';
+import { writeParquet } from './parquet';
 
 /** What the user asked for. */
 export interface ExportRequest {
@@ -30,8 +31,12 @@ export async function exportRecording(
   selection: ExportSelection = {},
 ): Promise<Exported> {
   const { kind, addonFormat } = FORMATS[format];
-  const options = { format: addonFormat(out), out, ...selection };
-  return writeWhole(out, kind, (file) => analyzeExport(folder, { ...options, file }));
+  const addon = addonFormat(out);
+  return writeWhole(out, kind, (path) =>
+    addon === undefined
+      ? writeParquet(folder, path, { out, ...selection })
+      : analyzeExport(folder, { format: addon, file: path, out, ...selection }),
+  );
 }
 
 /** Exports and says on stderr what was written. */

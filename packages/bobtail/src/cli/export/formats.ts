@@ -6,12 +6,12 @@ export type AddonFormat = 'perfetto' | 'otlp-json' | 'otlp-protobuf' | 'pprof' |
 
 interface Format {
   readonly kind: OutputKind;
-  /** The encoding follows the name of the output. */
-  addonFormat(out: string): AddonFormat;
+  /** The encoding follows the name of the output; undefined where the addon does not write it. */
+  addonFormat(out: string): AddonFormat | undefined;
 }
 
 /** Name of a format. */
-export type FormatName = 'perfetto' | 'otlp' | 'pprof' | 'hdr';
+export type FormatName = 'perfetto' | 'otlp' | 'pprof' | 'hdr' | 'parquet';
 
 /** Formats by the name that is typed. */
 export const FORMATS: Readonly<Record<FormatName, Format>> = {
@@ -26,6 +26,8 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
   pprof: { kind: 'file', addonFormat: () => 'pprof' },
   /** A log of HdrHistogram. */
   hdr: { kind: 'file', addonFormat: () => 'hdr' },
+  /** Tables, a file each. */
+  parquet: { kind: 'folder', addonFormat: () => undefined },
 };
 
 /** All names, in the order of the table. */
