@@ -13,11 +13,36 @@ import { pathOf, patternOf } from './path-pattern';
 
 const NAMES_MAX = 1000;
 const OTHER = '(other)';
+
+/**
+ * Ids by method and path, a bounded number of them. Two maps deep and not by the joined text,
+ * which would be made and hashed anew for every request.
+ */
+class NamesByMethod {
+  readonly #byMethod = new Map<string, Map<string, number>>();
+  #count = 0;
+
+  get(method: string, path: string): number | undefined {
+    return this.#byMethod.get(method)?.get(path);
+  }
+
+  get isFull(): boolean {
+    return this.#count >= NAMES_MAX;
+  }
+
+  set(method: string, path: string, id: number): void {
+    const ofMethod = this.#byMethod.get(method) ?? new Map<string, number>();
+    this.#byMethod.set(method, ofMethod);
+    ofMethod.set(path, id);
+    this.#count++;
+  }
+}
+
 /** Patterns by method and path: finding one is not cheap. */
-const paths = new Map<string, number>();
-const patterns = new Map<string, number>();
+const paths = new NamesByMethod();
+const patterns = new NamesByMethod();
 /** Apart from the patterns, which a scan of random paths can exhaust. */
-const routes = new Map<string, number>();
+const routes = new NamesByMethod();
 
 /** What Express leaves on the request. */
 interface ExpressRequest extends IncomingMessage {
@@ -29,17 +54,16 @@ interface ExpressRequest extends IncomingMessage {
 /** Id of the name of a request that arrives. */
 export function sourceName(method: string, url: string): number {
   const path = pathOf(url);
-  const arrived = `${method} ${path}`;
-  const known = paths.get(arrived);
+  const known = paths.get(method, path);
   if (known !== undefined) return known;
-  const id = bounded(patterns, `${method} ${patternOf(path)}`);
-  if (paths.size < NAMES_MAX) paths.set(arrived, id);
+  const id = bounded(patterns, method, patternOf(path));
+  if (!paths.isFull) paths.set(method, path, id);
   return id;
 }
 
 /** Id of the route that a framework told; 0 without one, which is the name of the source. */
 export function routeName(method: string, route: string | undefined): number {
-  return route === undefined ? 0 : bounded(routes, `${method} ${route}`);
+  return route === undefined ? 0 : bounded(routes, method, route);
 }
 
 /** The route that Express matched, if it did. */
@@ -76,11 +100,11 @@ export function routeText(pattern: unknown): string {
   return pattern instanceof RegExp ? String(pattern) : OTHER;
 }
 
-function bounded(names: Map<string, number>, name: string): number {
-  const known = names.get(name);
+function bounded(names: NamesByMethod, method: string, path: string): number {
+  const known = names.get(method, path);
   if (known !== undefined) return known;
-  if (names.size >= NAMES_MAX) return nameId(OTHER);
-  const id = nameId(name);
-  names.set(name, id);
+  if (names.isFull) return nameId(OTHER);
+  const id = nameId(`${method} ${path}`);
+  names.set(method, path, id);
   return id;
 }
