@@ -28,10 +28,10 @@ function loopBegins(folder) {
 
 /** Segments `queue` and `exec` of all complete requests, as `{fromNs, untilNs, work}`. */
 export async function readSegments(folder) {
-  const { analyzeRequests, analyzeReport } = await import(library);
+  const { explainMany, report } = await import(library);
   const begins = loopBegins(folder);
-  const { unavailable } = await analyzeReport(folder);
-  const requests = await analyzeRequests(folder, { all: true });
+  const { unavailable } = await report(folder);
+  const requests = await explainMany(folder, { all: true });
   const segments = [];
   for (const { events, segments: own, complete } of requests) {
     const source = events.find(

@@ -1,16 +1,30 @@
-/** The library: read a recording from a program. The command line is built on the same calls. */
-export {
-  analyzeReport,
-  analyzeRequest,
-  analyzeRequests,
-  type ExplainOptions,
-  type ExportSelection,
-  type ReportOptions,
-  type RequestSelection,
+/**
+ * The library: record, read, explain and compare from a program (`docs/guide/library.md`).
+ *
+ * The command line is built on the same calls. Nothing here prints; all errors that are expected
+ * are a `Failure` with a stable `code`.
+ */
+export type {
+  ExplainOptions,
+  ExportSelection,
+  ReportOptions,
+  RequestSelection,
 } from './cli/analysis';
+export type { ExitName } from './cli/exit-codes';
 export { type Exported, exportRecording } from './cli/export/export';
 export type { FormatName } from './cli/export/formats';
-export { Failure } from './cli/failure';
+export { Failure, type FailureCode } from './cli/failure';
+export type {
+  CauseChange,
+  Change,
+  CulpritChange,
+  Diff,
+  DiffSide,
+  IoChange,
+  PercentileDiff,
+  RouteDiff,
+  Verdict,
+} from './cli/json/diff';
 export type {
   ExplainedEvent,
   Explanation,
@@ -31,3 +45,16 @@ export type {
   Work,
 } from './cli/json/report';
 export type { Outcome, RunFile } from './cli/json/run';
+export type { GateUnit, Operator } from './gates/gate';
+export type { GateOutcome, Outcome as GateVerdict } from './gates/outcome';
+export { type RecordOptions, record } from './library/record';
+export {
+  check,
+  diff,
+  explain,
+  explainMany,
+  type Recording,
+  type RecordingLike,
+  read,
+  report,
+} from './library/recording';

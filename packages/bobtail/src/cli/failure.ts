@@ -6,6 +6,9 @@
  */
 import { EXIT_CODES, type ExitName } from './exit-codes';
 
+/** Stable name of a trouble for programs; `docs/guide/library.md` lists them. */
+export type FailureCode = `BOBTAIL_${string}`;
+
 /** An expected trouble. `name` of the exit code is its stable identity. */
 export class Failure extends Error {
   readonly exitName: ExitName;
@@ -15,6 +18,11 @@ export class Failure extends Error {
     super(where === undefined ? what : `${what} (${where})`);
     this.name = 'Failure';
     this.exitName = exitName;
+  }
+
+  /** `notRecording` as `BOBTAIL_NOT_RECORDING`. */
+  get code(): FailureCode {
+    return `BOBTAIL_${this.exitName.replace(/[A-Z]/g, '_$&').toUpperCase()}`;
   }
 
   get exitCode(): number {

@@ -9,7 +9,7 @@ import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { get, nodes, serve } from './nodes.mjs';
 
-const { analyzeRequest } = createRequire(import.meta.url)('../../dist/index.js');
+const { explain: analyzeRequest } = createRequire(import.meta.url)('../../dist/index.js');
 const later = (delayMs) => new Promise((done) => setTimeout(done, delayMs));
 
 /** Records `count` requests of `route`, all asked before one is answered, and explains each. */

@@ -91,7 +91,9 @@ test('what one of two processes did not measure is unknown for both together', a
 });
 
 test('explain ranks by latency', async () => {
-  const { analyzeRequest } = createRequire(import.meta.url)(join(PACKAGE, 'dist/index.js'));
+  const { explain: analyzeRequest } = createRequire(import.meta.url)(
+    join(PACKAGE, 'dist/index.js'),
+  );
   let previousNs = Number.POSITIVE_INFINITY;
   for (const slowest of [1, 2, REQUESTS]) {
     const { latencyNs } = await analyzeRequest(recording, { slowest });
@@ -101,9 +103,8 @@ test('explain ranks by latency', async () => {
 });
 
 test('several requests in one pass are what one by one gives', async () => {
-  const { analyzeRequest, analyzeRequests, Failure } = createRequire(import.meta.url)(
-    join(PACKAGE, 'dist/index.js'),
-  );
+  const library = createRequire(import.meta.url)(join(PACKAGE, 'dist/index.js'));
+  const { explain: analyzeRequest, explainMany: analyzeRequests, Failure } = library;
   const all = await analyzeRequests(recording, { all: true });
   assert.equal(all.length, REQUESTS);
   for (const slowest of [1, 7, REQUESTS]) {
@@ -173,9 +174,8 @@ function codeFor(bytes) {
 }
 
 test('damaged traces end in an answer or in one line, never in a crash', async (t) => {
-  const { analyzeReport, analyzeRequest, Failure } = createRequire(import.meta.url)(
-    join(PACKAGE, 'dist/index.js'),
-  );
+  const library = createRequire(import.meta.url)(join(PACKAGE, 'dist/index.js'));
+  const { report: analyzeReport, explain: analyzeRequest, Failure } = library;
   const folder = join(makeFolder(t), 'damaged');
   cpSync(recording, folder, { recursive: true });
   const name = readdirSync(folder).find((one) => one.endsWith('.trace'));

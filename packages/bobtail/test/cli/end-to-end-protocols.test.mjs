@@ -10,7 +10,7 @@ import { WebSocket } from 'ws';
 import { nodes } from './nodes.mjs';
 import { fixture, reportOf, startRecording } from './recordings.mjs';
 
-const { analyzeRequest } = createRequire(import.meta.url)('../../dist/index.js');
+const { explain: analyzeRequest } = createRequire(import.meta.url)('../../dist/index.js');
 const ca = readFileSync(fixture('localhost.pem'));
 const TIMES = 4;
 /** What the upstream service waits; its timer may fire a millisecond early. */

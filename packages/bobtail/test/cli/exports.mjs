@@ -11,9 +11,12 @@ import { PACKAGE, runBobtail } from './run-bobtail.mjs';
 const FIXTURES = new URL('./fixtures/', import.meta.url).pathname;
 const PROTOS = new URL('./protos/Cargo.toml', import.meta.url).pathname;
 
-export const { analyzeReport, analyzeRequests, exportRecording, Failure } = createRequire(
-  import.meta.url,
-)(join(PACKAGE, 'dist/index.js'));
+export const {
+  report: analyzeReport,
+  explainMany: analyzeRequests,
+  exportRecording,
+  Failure,
+} = createRequire(import.meta.url)(join(PACKAGE, 'dist/index.js'));
 
 /** Records `mixed.mjs` under its load; `end()` removes the folder. */
 export async function recordMixed(requests) {

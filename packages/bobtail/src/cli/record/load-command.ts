@@ -4,11 +4,12 @@
  * It is given to a shell, because `$PORT` stands in it, and is not recorded. Its output is
  * progress, not the answer, so its stdout goes to stderr.
  */
+import type { StdioOptions } from 'node:child_process';
 import { Failure } from '../failure';
 import type { Outcome } from '../json/run';
 import type { Listening } from './agent-files';
 import { startFailure } from './command';
-import { ProcessGroup } from './process-group';
+import { ProcessGroup, type Stdio } from './process-group';
 
 const SHELL = '/bin/sh';
 const STDERR_FD = 2;
@@ -31,12 +32,12 @@ export class LoadCommand {
   }
 
   /** Starts `text` in a shell; a server on a unix socket is told as `$SOCKET`. */
-  static async start(text: string, listening: Listening): Promise<LoadCommand> {
+  static async start(text: string, listening: Listening, output: Stdio): Promise<LoadCommand> {
     const env =
       listening.port === undefined
         ? { ...process.env, SOCKET: listening.path ?? '' }
         : { ...process.env, PORT: String(listening.port) };
-    const stdio: ['ignore', number, 'inherit'] = ['ignore', STDERR_FD, 'inherit'];
+    const stdio: StdioOptions = output === 'ignore' ? 'ignore' : ['ignore', STDERR_FD, 'inherit'];
     try {
       return new LoadCommand(text, await ProcessGroup.start(SHELL, ['-c', text], env, stdio));
     } catch (error) {

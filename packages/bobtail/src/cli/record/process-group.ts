@@ -6,7 +6,7 @@
  * gets nothing but what is forwarded; reading from the terminal still works, job control does not
  * stop readers of another session.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode } from '../failure';
@@ -17,6 +17,9 @@ const STOP_GRACE_MS = 5_000;
 /** How long children may outlive the command before they are signalled too. */
 const LEFTOVER_GRACE_MS = 250;
 const POLL_MS = 50;
+
+/** Where the output of a recorded service goes: where Bobtail's own goes, or nowhere. */
+export type Stdio = 'inherit' | 'ignore';
 
 /** A running command with everything it started. */
 export class ProcessGroup {
@@ -42,7 +45,7 @@ export class ProcessGroup {
     file: string,
     args: readonly string[],
     env: NodeJS.ProcessEnv,
-    stdio: 'inherit' | ['ignore', 'inherit' | number, 'inherit'],
+    stdio: StdioOptions,
   ): Promise<ProcessGroup> {
     return new Promise((resolve, reject) => {
       const child = spawn(file, args, { env, stdio, detached: true });

@@ -1,53 +1,20 @@
-/**
- * The end of a recording: one line of what was recorded, and which exit code that makes.
- *
- * The service's own end wins. A trouble of the recorder takes the exit code only when the service
- * ended well, so that `bobtail record -- CMD` can stand in for `CMD` anywhere.
- */
+/** What the command line says of a recording that ended, and the exit code that makes. */
 import { tell } from '../console';
-import { EXIT_CODES, exitCodeOfSignal } from '../exit-codes';
-import { Failure, writeFailure } from '../failure';
-import { type Outcome, type RunFile, writeRunFile } from '../json/run';
+import { EXIT_CODES } from '../exit-codes';
 import { isNotAsked } from '../report/sentences';
 import { shownPath } from '../text/paths';
 import { countOf, formatBytes, formatCount, formatDuration } from '../text/units';
-import { countRefusedLoops, type RecordedProcess, readRecordedProcesses } from './agent-files';
-import { tooOld } from './command';
-import type { LoadCommand } from './load-command';
-import { stolenSince, writeThrottling } from './machine';
-import type { Recorded } from './record';
-import { discardEmptyRecording, type RecordingFolder } from './recording-folder';
+import { countRefusedLoops, type RecordedProcess } from './agent-files';
+import type { Conclusion, Ending } from './conclusion';
 import { exitLike } from './signals';
-import { readTraceTotals, type TraceTotals } from './trace-headers';
-
-/** How a recording went. */
-export interface Ending {
-  readonly folder: RecordingFolder;
-  readonly run: RunFile;
-  readonly outcome: Outcome;
-  /** What the hypervisor had taken when the recording started; null when unknown. */
-  readonly stealBeforeNs: number | null;
-  readonly durationMs: number;
-  readonly stoppedByRecorder: boolean;
-  /** A signal ended the recording. */
-  readonly interrupted: boolean;
-  /** The service did not end by SIGTERM in time. */
-  readonly killed: boolean;
-  readonly load: LoadCommand | undefined;
-  readonly loadWanted: boolean;
-  readonly quiet: boolean;
-}
+import type { TraceTotals } from './trace-headers';
 
 const PIDS_SHOWN = 4;
-const COMMAND_SHOWN = 80;
 const NS_PER_MS = 1e6;
 
 /** Tells what was recorded and sets the exit code. */
-export function concludeRecording(ending: Ending): Recorded | undefined {
-  const started = readRecordedProcesses(ending.folder.path);
-  const processes = started.filter((one) => probeFailure(one) === undefined);
-  const totals = readTraceTotals(ending.folder.path);
-  const troubles = [...closeRunFile(ending), ...troublesOf(ending, started, totals)];
+export function tellConclusion(ending: Ending, conclusion: Conclusion): void {
+  const { processes, totals, troubles } = conclusion;
   if (processes.length > 0 && !ending.quiet) {
     tell(summaryLine(ending, processes, totals));
     tell(`  bobtail report ${shownPath(ending.folder.path)}`);
@@ -55,108 +22,11 @@ export function concludeRecording(ending: Ending): Recorded | undefined {
   for (const trouble of troubles) {
     tell(`bobtail: ${trouble.message}`);
   }
-  if (endedWell(ending)) {
+  if (conclusion.endedWell) {
     process.exitCode = troubles[0]?.exitCode ?? EXIT_CODES.ok;
   } else {
     exitLike(ending.outcome);
   }
-  if (processes.length === 0) {
-    discardEmptyRecording(ending.folder);
-  }
-  if (processes.length === 0 || totals.requests === 0) {
-    return undefined;
-  }
-  return { folder: ending.folder.path, stoppedByRecorder: ending.stoppedByRecorder };
-}
-
-/** The service has ended already and its end must be passed on, so this may not throw. */
-function closeRunFile(ending: Ending): Failure[] {
-  const { folder, run, outcome, stealBeforeNs } = ending;
-  const host = { ...run.host, stealNs: stolenSince(stealBeforeNs) };
-  try {
-    writeRunFile(folder.path, { ...run, outcome, host });
-    writeThrottling(folder.path);
-    return [];
-  } catch (error) {
-    return [writeFailure(error, ending.folder.path)];
-  }
-}
-
-/** Being ended by the recorder is the plan, whichever way the service answers SIGTERM. */
-function endedWell(ending: Ending): boolean {
-  const { exitCode, signal } = ending.outcome;
-  if (!ending.stoppedByRecorder) {
-    return exitCode === 0;
-  }
-  const code = signal === null ? exitCode : exitCodeOfSignal(signal);
-  return code === 0 || code === exitCodeOfSignal('SIGTERM') || ending.killed;
-}
-
-/** Troubles, the one that gives the exit code first. */
-function troublesOf(
-  ending: Ending,
-  started: readonly RecordedProcess[],
-  totals: TraceTotals,
-): Failure[] {
-  const troubles: Failure[] = [];
-  if (totals.lostToFullDisk > 0) {
-    const lost = countOf(totals.lostToFullDisk, 'record');
-    troubles.push(new Failure('diskFull', `disk full: ${lost} lost`, ending.folder.path));
-  }
-  const failures = started.map(probeFailure);
-  if (failures.every((one) => one !== undefined)) {
-    troubles.push(failures[0] === undefined ? nothingSeen(ending) : notRecorded(failures[0]));
-  } else if (ending.load === undefined && ending.loadWanted) {
-    troubles.push(new Failure('loadFailed', 'the service ended before the load command started'));
-  }
-  const loadFailure = ending.load?.failure();
-  if (loadFailure !== undefined) {
-    troubles.push(loadFailure);
-  }
-  if (ending.load?.cancelled && !ending.stoppedByRecorder && !ending.interrupted) {
-    troubles.push(new Failure('loadFailed', 'the service ended while the load command ran'));
-  }
-  if (totals.requests === 0 && failures.some((one) => one === undefined)) {
-    troubles.push(new Failure('nothingRecorded', 'no request was recorded', ending.folder.path));
-  }
-  return troubles;
-}
-
-/** Why a process that listened was not recorded. */
-function probeFailure(one: RecordedProcess): string | undefined {
-  const probe = one.mechanisms.find((mechanism) => mechanism.name === 'probe' && !mechanism.ok);
-  if (probe === undefined) {
-    return undefined;
-  }
-  // Whatever the probe stumbled over in an old Node, its age is the reason.
-  return tooOld(one.node) ?? probe.reason ?? 'the probe could not start';
-}
-
-function notRecorded(reason: string): Failure {
-  return new Failure('unsupported', `nothing recorded: ${reason}`);
-}
-
-function nothingSeen(ending: Ending): Failure {
-  if (process.env.BOBTAIL_DISABLED === '1') {
-    return new Failure(
-      'unsupported',
-      'nothing recorded: recording is switched off',
-      'BOBTAIL_DISABLED=1',
-    );
-  }
-  const { exitCode, signal } = ending.outcome;
-  const how = signal === null ? `exit code ${exitCode}` : signal;
-  const after = formatDuration(ending.durationMs * NS_PER_MS);
-  return new Failure(
-    'unsupported',
-    `nothing recorded: no Node.js server was seen before the command ended with ${how} ` +
-      `after ${after}`,
-    shortened(ending.run.command.join(' ')),
-  );
-}
-
-function shortened(command: string): string {
-  return command.length <= COMMAND_SHOWN ? command : `${command.slice(0, COMMAND_SHOWN - 1)}…`;
 }
 
 function summaryLine(

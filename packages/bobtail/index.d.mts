@@ -1,0 +1,2 @@
+// Types of the library for `import`.
+export * from './dist/index.js';

@@ -1,0 +1,135 @@
+/** A recording as an object: the questions of the command line as methods. */
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import {
+  analyzeDiff,
+  analyzeReport,
+  analyzeRequest,
+  analyzeRequests,
+  type ExplainOptions,
+  type ExportSelection,
+  type ReportOptions,
+  type RequestSelection,
+} from '../cli/analysis';
+import { type Exported, exportRecording } from '../cli/export/export';
+import type { FormatName } from '../cli/export/formats';
+import { Failure } from '../cli/failure';
+import type { Diff } from '../cli/json/diff';
+import type { Explanation } from '../cli/json/explanation';
+import type { Report } from '../cli/json/report';
+import { type RunFile, readRunFile } from '../cli/json/run';
+import { parseGate } from '../gates/gate';
+import { judgeGates } from '../gates/judge';
+import type { GateOutcome } from '../gates/outcome';
+
+/** A recording folder. All methods reject with a `Failure` where it cannot be read. */
+export class Recording {
+  /** Absolute path. */
+  readonly folder: string;
+  /** What the recorder noted; undefined when its `run.json` is missing. */
+  readonly run: RunFile | undefined;
+
+  /** Use `read` or `record`. */
+  constructor(folder: string, run: RunFile | undefined) {
+    this.folder = folder;
+    this.run = run;
+  }
+
+  /** Percentiles, tail against the rest, culprits, findings: `bobtail report --json`. */
+  report(options?: ReportOptions): Promise<Report> {
+    return analyzeReport(this.folder, options);
+  }
+
+  /** One request, segment by segment: `bobtail explain --json`. */
+  explain(which: ExplainOptions = { slowest: 1 }): Promise<Explanation> {
+    return analyzeRequest(this.folder, which);
+  }
+
+  /** Several requests, slowest first; reads the recording once, however many they are. */
+  explainMany(which: RequestSelection): Promise<Explanation[]> {
+    return analyzeRequests(this.folder, which);
+  }
+
+  /** What moved from this recording to another: `bobtail diff --json`. */
+  diff(other: Recording | string, options?: ReportOptions): Promise<Diff> {
+    return diff(this, other, options);
+  }
+
+  /** Holds gates such as `p99.9<50ms` against it, in their order (`docs/guide/ci.md`). */
+  check(gates: readonly string[], options?: ReportOptions): Promise<GateOutcome[]> {
+    return check(this, gates, options);
+  }
+
+  /** Writes it as a file of another tool, whole or not at all: `bobtail export`. */
+  export(format: FormatName, out: string, selection?: ExportSelection): Promise<Exported> {
+    return exportRecording(this.folder, format, out, selection);
+  }
+}
+
+/**
+ * Opens a recording folder, also one that is still being written.
+ *
+ * Rejects with a `Failure` when there is no such folder. Whether it is a recording, and can be
+ * read, is told by the first question: each reads the traces anew.
+ */
+export async function read(folder: string): Promise<Recording> {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new Failure('notRecording', 'not a recording: no such folder', folder);
+  }
+  return new Recording(resolve(folder), readRunFile(folder));
+}
+
+/** A recording, or the path of its folder. */
+export type RecordingLike = Recording | string;
+
+/** The report of a recording: `bobtail report --json`. Rejects with a `Failure`. */
+export async function report(from: RecordingLike, options?: ReportOptions): Promise<Report> {
+  return analyzeReport(folderOf(from), options);
+}
+
+/** One request of a recording: `bobtail explain --json`. Rejects with a `Failure`. */
+export async function explain(
+  from: RecordingLike,
+  which: ExplainOptions = { slowest: 1 },
+): Promise<Explanation> {
+  return analyzeRequest(folderOf(from), which);
+}
+
+/**
+ * Several requests of a recording, slowest first, in one pass however many they are. Rejects with a
+ * `Failure`.
+ */
+export async function explainMany(
+  from: RecordingLike,
+  which: RequestSelection,
+): Promise<Explanation[]> {
+  return analyzeRequests(folderOf(from), which);
+}
+
+/**
+ * What moved from recording `a` to recording `b`, with intervals and the noise of each:
+ * `bobtail diff --json`. Rejects with a `Failure`.
+ */
+export async function diff(
+  a: RecordingLike,
+  b: RecordingLike,
+  options?: ReportOptions,
+): Promise<Diff> {
+  return analyzeDiff(folderOf(a), folderOf(b), options);
+}
+
+/**
+ * What came of gates such as `p99.9<50ms`, in their order. Rejects with a `Failure`: of code
+ * `BOBTAIL_USAGE` for a gate that is not understood, before the recording is read.
+ */
+export async function check(
+  from: RecordingLike,
+  gates: readonly string[],
+  options?: ReportOptions,
+): Promise<GateOutcome[]> {
+  return judgeGates(folderOf(from), gates.map(parseGate), options);
+}
+
+function folderOf(from: RecordingLike): string {
+  return typeof from === 'string' ? from : from.folder;
+}

@@ -1,0 +1,158 @@
+/** The library as programs use it: both module systems, silent, with errors by code. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import * as bobtail from 'bobtail';
+import { makeFolder, PACKAGE, runBobtail, SERVER } from '../cli/run-bobtail.mjs';
+
+const { check, diff, explain, explainMany, Failure, read, record, report } = bobtail;
+const REQUESTS = 40;
+const LOAD = `"${process.execPath}" -e "
+  (async () => {
+    for (let i = 0; i < ${REQUESTS}; i++) {
+      await (await fetch('http://127.0.0.1:' + process.env.PORT + '/same')).text();
+    }
+  })()"`;
+const COMMAND = [process.execPath, SERVER];
+
+let home;
+let recording;
+
+before(async () => {
+  home = mkdtempSync(join(tmpdir(), 'bobtail-library-'));
+  recording = await record({ command: COMMAND, onPort: LOAD, out: join(home, 'a.bobtail') });
+});
+
+after(() => rmSync(home, { recursive: true, force: true }));
+
+test('import and require are one library', () => {
+  const required = createRequire(import.meta.url)('bobtail');
+  assert.equal(required.Failure, Failure);
+  assert.deepEqual(
+    Object.keys(bobtail).sort(),
+    Object.keys(required)
+      .filter((name) => name !== 'default')
+      .sort(),
+  );
+});
+
+test('the package holds what its exports name', () => {
+  const { exports, files } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
+  const paths = (value) =>
+    typeof value === 'string' ? [value] : Object.values(value).flatMap(paths);
+  for (const path of paths(exports)) {
+    assert.ok(existsSync(join(PACKAGE, path)), path);
+    const first = path.split('/')[1];
+    assert.ok(files.includes(first) || first === 'package.json', path);
+  }
+});
+
+test('a recording answers what the command line answers', async () => {
+  assert.equal(recording.folder, join(home, 'a.bobtail'));
+  assert.equal(recording.run.outcome.signal, 'SIGTERM');
+  const json = async (...args) => {
+    const { code, stdout, stderr } = await runBobtail([...args, '--json']);
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout);
+  };
+  const { folder } = recording;
+  const told = await json('report', folder, '--tail', '50');
+  assert.deepEqual(await recording.report({ percentile: 50 }), told);
+  assert.deepEqual(await report(folder, { percentile: 50 }), told);
+  const slowest = await json('explain', folder);
+  assert.deepEqual(await recording.explain(), slowest);
+  assert.deepEqual(await explain(recording, { request: slowest.id }), slowest);
+  assert.deepEqual((await explainMany(folder, { all: true }))[0], slowest);
+  assert.equal((await recording.explainMany({ all: true })).length, REQUESTS);
+  const same = await json('diff', folder, folder);
+  assert.deepEqual(await diff(folder, recording), same);
+  assert.deepEqual(await recording.diff(folder), same);
+  const [missed, undecided] = await check(recording, ['p50<1ns', 'p99.9<1s']);
+  assert.deepEqual([missed.outcome, undecided.outcome], ['missed', 'undecided']);
+  assert.deepEqual(await recording.check(['p50<1ns', 'p99.9<1s']), [missed, undecided]);
+  assert.deepEqual(await (await read(folder)).report({ percentile: 50 }), told);
+});
+
+test('an aborted recording is kept', async () => {
+  const stop = new AbortController();
+  const out = join(home, 'aborted.bobtail');
+  const under = record({ command: [...COMMAND, 'asked'], out, signal: stop.signal });
+  // It asks itself once; its listening file tells that it does.
+  for (let asked = false; !asked; ) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    asked = await report(out).then(
+      ({ requests }) => requests.count > 0,
+      () => false,
+    );
+  }
+  stop.abort();
+  assert.equal((await (await under).report()).requests.count, 1);
+  const again = record({ command: COMMAND, out, signal: stop.signal });
+  await assert.rejects(again, { code: 'BOBTAIL_UNSUPPORTED' });
+});
+
+test('troubles have codes that stay', async (t) => {
+  const folder = makeFolder(t);
+  const broken = join(folder, 'broken');
+  mkdirSync(broken);
+  writeFileSync(join(broken, '1-0.trace'), 'GIF89a..');
+  const nowhere = join(folder, 'nowhere');
+  const out = join(folder, 'out');
+  const cases = [
+    [() => read(nowhere), 'BOBTAIL_NOT_RECORDING'],
+    [() => report(nowhere), 'BOBTAIL_NOT_RECORDING'],
+    [() => report(broken), 'BOBTAIL_NOT_RECORDING'],
+    [() => diff(recording, nowhere), 'BOBTAIL_NOT_RECORDING'],
+    [() => explain(recording, { slowest: REQUESTS + 1 }), 'BOBTAIL_USAGE'],
+    [() => explain(recording, { request: '1-0:1' }), 'BOBTAIL_USAGE'],
+    [() => report(recording, { percentile: 100 }), 'BOBTAIL_USAGE'],
+    [() => report(recording, { percentil: 50 }), 'BOBTAIL_USAGE'],
+    [() => check(recording, ['p99x<1ms']), 'BOBTAIL_USAGE'],
+    [() => record({ command: [] }), 'BOBTAIL_USAGE'],
+    [() => record({ command: COMMAND, out, durationMs: 0 }), 'BOBTAIL_USAGE'],
+    [() => record({ command: COMMAND, out, warmupMs: Number.NaN }), 'BOBTAIL_USAGE'],
+    [() => record({ command: COMMAND, out, maxBytes: 1 }), 'BOBTAIL_USAGE'],
+    [() => record({ command: ['no-such-command'], out }), 'BOBTAIL_NOT_FOUND'],
+    [() => record({ command: ['true'], out }), 'BOBTAIL_UNSUPPORTED'],
+    [() => record({ command: COMMAND, out: '/dev/null/x' }), 'BOBTAIL_CANNOT_WRITE'],
+    [() => record({ command: COMMAND, out, onPort: 'exit 3' }), 'BOBTAIL_LOAD_FAILED'],
+  ];
+  for (const [call, code] of cases) {
+    const error = await call().then(
+      () => assert.fail(`${call} succeeded`),
+      (reason) => reason,
+    );
+    assert.ok(error instanceof Failure, `${call}: ${error.stack}`);
+    assert.equal(error.code, code, `${call}: ${error.message}`);
+    assert.doesNotMatch(error.message, /\n/);
+  }
+});
+
+test('nothing is printed, and the process stays as it was', async (t) => {
+  const folder = makeFolder(t);
+  const program = `
+    const { record } = require('bobtail');
+    const noisy = "console.log('out'); console.error('err'); require('node:http')" +
+      ".createServer((q, s) => s.end()).listen(0, '127.0.0.1')";
+    const command = [process.execPath, '-e', noisy];
+    const onPort = ${JSON.stringify(LOAD)} + '; echo out; echo err >&2';
+    (async () => {
+      const recording = await record({ command, onPort, out: process.argv[1] });
+      await recording.report();
+      await record({ command: ['no-such-command'], out: process.argv[1] }).catch(() => undefined);
+      const left = ['SIGTERM', 'SIGINT', 'exit'].map((name) => process.listenerCount(name));
+      const facts = JSON.stringify([process.exitCode ?? 0, left]);
+      require('node:fs').writeFileSync(process.argv[2], facts);
+    })();
+  `;
+  const facts = join(folder, 'facts.json');
+  const args = ['-e', program, join(folder, 'r.bobtail'), facts];
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { cwd: PACKAGE });
+  assert.deepEqual([stdout, stderr], ['', '']);
+  assert.deepEqual(JSON.parse(readFileSync(facts, 'utf8')), [0, [0, 0, 0]]);
+});
