@@ -82,16 +82,19 @@ impl Completions {
         self.overflow.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the next completion of `work`, and drops what was finished before it.
-    pub fn take(&self, work: usize) -> Option<Completion> {
+    /// Takes the next completion of `work` that was started at `since_ns` or later, and drops what
+    /// was finished before it. Addresses are used again: one that was started earlier is that of
+    /// another job, whose callback was never seen.
+    pub fn take(&self, work: usize, since_ns: u64) -> Option<Completion> {
         let head = self.head.load(Ordering::Relaxed);
         let tail = self.tail.load(Ordering::Acquire);
         for step in 0..tail.wrapping_sub(head) {
             let number = head.wrapping_add(step);
-            if self.word(number, 0).load(Ordering::Relaxed) == work as u64 {
+            let start_ns = self.word(number, 1).load(Ordering::Relaxed);
+            if self.word(number, 0).load(Ordering::Relaxed) == work as u64 && start_ns >= since_ns {
                 let completion = Completion {
                     work,
-                    start_ns: self.word(number, 1).load(Ordering::Relaxed),
+                    start_ns,
                     ready_ns: self.word(number, 2).load(Ordering::Relaxed),
                 };
                 self.head.store(number.wrapping_add(1), Ordering::Release);
@@ -99,16 +102,17 @@ impl Completions {
             }
         }
         match self.has_overflow.load(Ordering::Acquire) {
-            true => self.take_behind(work, tail),
+            true => self.take_behind(work, since_ns, tail),
             false => None,
         }
     }
 
     /// As `take`, from behind the ring, which ended at `tail`.
     #[cold]
-    fn take_behind(&self, work: usize, tail: u32) -> Option<Completion> {
+    fn take_behind(&self, work: usize, since_ns: u64, tail: u32) -> Option<Completion> {
         let mut overflow = self.overflow();
-        let at = overflow.iter().position(|done| done.work == work)?;
+        let is_it = |done: &Completion| done.work == work && done.start_ns >= since_ns;
+        let at = overflow.iter().position(is_it)?;
         let completion = overflow.drain(..=at).next_back();
         self.has_overflow
             .store(!overflow.is_empty(), Ordering::Release);
@@ -123,6 +127,12 @@ impl Completions {
         self.has_overflow.store(false, Ordering::Release);
         self.head
             .store(self.tail.load(Ordering::Acquire), Ordering::Release);
+    }
+
+    /// As new, for another loop. Before its jobs are followed.
+    pub fn reset(&self) {
+        self.clear();
+        self.lost.store(0, Ordering::Relaxed);
     }
 
     /// Completions that found no room.
@@ -149,14 +159,14 @@ mod tests {
         for work in [1, 2, 3] {
             completions.push(completion(work));
         }
-        assert_eq!(completions.take(2), Some(completion(2)));
+        assert_eq!(completions.take(2, 0), Some(completion(2)));
         assert_eq!(
-            completions.take(1),
+            completions.take(1, 0),
             None,
             "was finished before 2 and is gone"
         );
-        assert_eq!(completions.take(3), Some(completion(3)));
-        assert_eq!(completions.take(3), None);
+        assert_eq!(completions.take(3, 0), Some(completion(3)));
+        assert_eq!(completions.take(3, 0), None);
     }
 
     #[test]
@@ -172,8 +182,27 @@ mod tests {
             start_ns: 3,
             ready_ns: 4,
         });
-        assert_eq!(completions.take(1).map(|c| c.ready_ns), Some(2));
-        assert_eq!(completions.take(1).map(|c| c.ready_ns), Some(4));
+        assert_eq!(completions.take(1, 0).map(|c| c.ready_ns), Some(2));
+        assert_eq!(completions.take(1, 0).map(|c| c.ready_ns), Some(4));
+    }
+
+    #[test]
+    fn one_that_started_before_the_job_is_another_ones() {
+        let at = |start_ns| Completion {
+            work: 7,
+            start_ns,
+            ready_ns: start_ns + 5,
+        };
+        // In the ring, and behind a full one.
+        for waiting in [0, CAPACITY] {
+            let completions = Completions::new();
+            (0..waiting).for_each(|work| completions.push(completion(work + 100)));
+            completions.push(at(70));
+            assert_eq!(completions.take(7, 71), None);
+            completions.push(at(71));
+            assert_eq!(completions.take(7, 71), Some(at(71)));
+            assert_eq!(completions.take(7, 0), None, "the first is gone with it");
+        }
     }
 
     #[test]
@@ -184,14 +213,14 @@ mod tests {
             completions.push(completion(work));
         }
         for work in 1..=all / 2 {
-            assert_eq!(completions.take(work), Some(completion(work)), "{work}");
+            assert_eq!(completions.take(work, 0), Some(completion(work)), "{work}");
         }
         // Goes behind the others, though the ring has room again.
         completions.push(completion(1));
-        assert_eq!(completions.take(all), Some(completion(all)));
-        assert_eq!(completions.take(all - 1), None, "was finished before");
-        assert_eq!(completions.take(1), Some(completion(1)));
-        assert_eq!(completions.take(1), None);
+        assert_eq!(completions.take(all, 0), Some(completion(all)));
+        assert_eq!(completions.take(all - 1, 0), None, "was finished before");
+        assert_eq!(completions.take(1, 0), Some(completion(1)));
+        assert_eq!(completions.take(1, 0), None);
         assert_eq!(completions.lost(), 0);
     }
 
@@ -203,9 +232,9 @@ mod tests {
         }
         assert_eq!(completions.lost(), 2);
         completions.clear();
-        assert_eq!(completions.take(1), None);
+        assert_eq!(completions.take(1, 0), None);
         completions.push(completion(1));
-        assert_eq!(completions.take(1), Some(completion(1)));
+        assert_eq!(completions.take(1, 0), Some(completion(1)));
     }
 
     #[test]
@@ -217,7 +246,7 @@ mod tests {
             let mut taken = 0;
             for work in 1..=count {
                 while taken < work && completions.lost() == 0 {
-                    match completions.take(work) {
+                    match completions.take(work, 0) {
                         Some(done) => taken = done.work,
                         None => std::thread::yield_now(),
                     }

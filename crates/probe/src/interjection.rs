@@ -35,9 +35,30 @@ pub enum Interjection {
 pub struct Deferred {
     kept: [Option<Interjection>; KEPT_MAX],
     count: usize,
+    /// Those for which there was no place.
+    lost: u32,
 }
 
 impl Deferred {
+    /// Keeps a fact behind the others; false, and counted, when there is no place.
+    fn keep(&mut self, fact: Interjection) -> bool {
+        if self.join(fact) {
+            return true;
+        }
+        let place = self.kept.get_mut(self.count);
+        match place {
+            Some(place) => {
+                *place = Some(fact);
+                self.count += 1;
+                true
+            }
+            None => {
+                self.lost += 1;
+                false
+            }
+        }
+    }
+
     /// Adds work to that which was kept last, if that is possible.
     fn join(&mut self, fact: Interjection) -> bool {
         let last = self.count.checked_sub(1).map(|last| &mut self.kept[last]);
@@ -78,16 +99,10 @@ impl LoopState {
             fact.write(&mut self.writer);
             return;
         }
-        if self.deferred.join(fact) {
-            return;
-        }
-        match self.deferred.kept.get_mut(self.deferred.count) {
-            Some(place) => {
-                *place = Some(fact);
-                self.deferred.count += 1;
-                live.set(live::DEFERRED, 1);
-            }
-            None => live.lose(LossKind::NoChunk),
+        if self.deferred.keep(fact) {
+            live.set(live::DEFERRED, 1);
+        } else {
+            live.lose(LossKind::Interjections);
         }
     }
 
@@ -98,5 +113,30 @@ impl LoopState {
         for fact in kept.kept.into_iter().flatten() {
             fact.write(&mut self.writer);
         }
+        if kept.lost > 0 {
+            let lost = u64::from(kept.lost);
+            let kind = LossKind::Interjections;
+            self.writer
+                .put(|out, last_ns| encode::loss(out, last_ns, kind, lost, 0));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_finds_no_place_is_counted_and_the_first_stay() {
+        let mut deferred = Deferred::default();
+        let fact = |at_ns| Interjection::Location { at_ns, name: 1 };
+        let kept = (0..KEPT_MAX as u64 + 3).filter(|&at_ns| deferred.keep(fact(at_ns)));
+        assert_eq!(kept.count(), KEPT_MAX);
+        assert_eq!(deferred.lost, 3);
+        let times = deferred.kept.iter().map(|fact| match fact {
+            Some(Interjection::Location { at_ns, .. }) => Some(*at_ns),
+            _ => None,
+        });
+        assert!(times.eq((0..KEPT_MAX as u64).map(Some)));
     }
 }

@@ -49,6 +49,8 @@ pub struct Job {
     pub request: u32,
     /// Its resource.
     pub resource: u32,
+    /// When it was submitted (CLOCK_MONOTONIC).
+    pub register_ns: u64,
 }
 
 /// The jobs of one loop by address: open addressing, doubled when it fills.
@@ -270,6 +272,7 @@ pub fn register(state: &mut LoopState, submitted: Submitted) {
             state.context_of(current)
         },
         resource,
+        register_ns: submitted.at_ns,
     };
     if !state.jobs.insert(job) {
         state.writer.live.lose(LossKind::PoolTable);
@@ -283,7 +286,7 @@ pub fn begin(work: usize, original: usize, status: i32) {
     };
     let begin_ns = state.begin_behind_ns();
     let job = state.jobs.remove(work).unwrap_or_default();
-    let done = state.shared.completions.take(work);
+    let done = state.shared.completions.take(work, job.register_ns);
     if done.is_none() && status != CANCELLED {
         state.writer.live.lose(LossKind::ReadyMissing);
     }
@@ -309,6 +312,7 @@ mod tests {
             op: work as u32,
             request: 0,
             resource: 0,
+            register_ns: 0,
         }
     }
 

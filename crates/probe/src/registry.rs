@@ -65,7 +65,7 @@ impl Shared {
         self.isolate.store(0, Ordering::Relaxed);
         self.batches.store(0, Ordering::Relaxed);
         // Jobs of a loop that ended before it was told of them: their places are used again.
-        self.completions.clear();
+        self.completions.reset();
         self.ready_events.store(0, Ordering::Relaxed);
     }
 }
@@ -80,7 +80,7 @@ pub struct Recorded {
 
 static MUTEXES: [AtomicUsize; LOOPS_MAX] = [const { AtomicUsize::new(0) }; LOOPS_MAX];
 static SHARED: [AtomicPtr<Shared>; LOOPS_MAX] = [const { AtomicPtr::new(null_mut()) }; LOOPS_MAX];
-/// Entries of the arrays above that were ever used.
+/// Entries of the arrays above up to the last one in use: each unlock of a mutex looks at them.
 static USED: AtomicUsize = AtomicUsize::new(0);
 static RECORDED: Mutex<Vec<Recorded>> = Mutex::new(Vec::new());
 /// By number: whether it is in use. Never freed but used again, because a pool thread may still
@@ -126,11 +126,18 @@ pub fn allocate() -> Option<Arc<Shared>> {
 /// Makes a loop known. `mutex` is that of its work queue.
 pub fn add(entry: Recorded, mutex: usize) {
     let index = entry.shared.index;
+    let mut recorded = recorded();
     SHARED[index].store(Arc::as_ptr(&entry.shared).cast_mut(), Ordering::Release);
     MUTEXES[index].store(mutex, Ordering::Release);
-    USED.fetch_max(index + 1, Ordering::AcqRel);
-    recorded().push(entry);
+    recorded.push(entry);
+    set_used(&recorded);
+    drop(recorded);
     count_awake(|awake| awake + 1);
+}
+
+fn set_used(recorded: &[Recorded]) {
+    let used = recorded.iter().map(|entry| entry.shared.index + 1).max();
+    USED.store(used.unwrap_or(0), Ordering::Release);
 }
 
 /// A loop pauses: nothing of it is looked at.
@@ -167,6 +174,7 @@ pub fn remove(index: usize) -> Option<Recorded> {
         .iter()
         .position(|entry| entry.shared.index == index)?;
     let entry = recorded.swap_remove(at);
+    set_used(&recorded);
     Some(entry)
 }
 
@@ -176,7 +184,6 @@ pub fn release(index: usize) {
 }
 
 /// The loop whose work-queue mutex this is.
-///
 #[inline]
 pub fn loop_of_mutex(mutex: usize) -> Option<&'static Shared> {
     let used = USED.load(Ordering::Relaxed);
@@ -185,4 +192,74 @@ pub fn loop_of_mutex(mutex: usize) -> Option<&'static Shared> {
         .position(|m| m.load(Ordering::Relaxed) == mutex)?;
     // SAFETY: stored before the mutex, and never freed.
     unsafe { SHARED[index].load(Ordering::Acquire).as_ref() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording_memory::Memory;
+    use crate::trace_file::Description;
+
+    /// A loop of which nothing is written; its mutex is a number that nobody has.
+    fn recorded_loop(mutex: usize) -> usize {
+        let shared = allocate().expect("there is room");
+        let description = Description::for_test(&format!("registry-{mutex}"), 5);
+        let made = Memory::new(&description).ok().expect("is made");
+        std::fs::remove_file(&description.path).expect("is there");
+        let (index, ring, file, slots) = (shared.index, made.ring, made.file, made.slots);
+        add(
+            Recorded {
+                shared,
+                ring,
+                file,
+                slots,
+            },
+            mutex,
+        );
+        index
+    }
+
+    fn end(index: usize) {
+        assert!(remove(index).is_some());
+        release(index);
+    }
+
+    /// One test, because the registry is one.
+    #[test]
+    fn a_place_is_used_again_as_new_and_not_looked_at_between() {
+        let all = [1, 2, 3].map(recorded_loop);
+        assert_eq!(all, [0, 1, 2]);
+        assert_eq!(USED.load(Ordering::Relaxed), 3);
+        let found = |mutex| loop_of_mutex(mutex).map(|shared| shared.index);
+        assert_eq!([1, 2, 3, 4].map(found), [Some(0), Some(1), Some(2), None]);
+
+        let shared = loop_of_mutex(2).expect("is known");
+        for _ in 0..40_000 {
+            shared.completions.push(crate::completion::Completion {
+                work: 77,
+                start_ns: 1,
+                ready_ns: 2,
+            });
+        }
+        assert!(shared.completions.lost() > 0);
+
+        end(1);
+        assert_eq!(USED.load(Ordering::Relaxed), 3, "the third is behind it");
+        assert_eq!([1, 2, 3].map(found), [Some(0), None, Some(2)]);
+        end(2);
+        assert_eq!(USED.load(Ordering::Relaxed), 1);
+
+        assert_eq!(recorded_loop(5), 1, "the number of the second");
+        let again = loop_of_mutex(5).expect("is known");
+        assert!(std::ptr::eq(again, shared));
+        assert_eq!(
+            again.completions.take(77, 0),
+            None,
+            "jobs of the loop before"
+        );
+        assert_eq!(again.completions.lost(), 0);
+        end(1);
+        end(0);
+        assert_eq!(USED.load(Ordering::Relaxed), 0);
+    }
 }

@@ -198,29 +198,9 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
     use std::sync::Arc;
 
-    fn description(name: &str, max_slots: u32) -> Description {
-        let path = std::env::temp_dir().join(format!("{name}-{}.trace", std::process::id()));
-        Description {
-            path: path.to_string_lossy().into_owned(),
-            pid: 1,
-            thread: 0,
-            detail: 0,
-            follows_switches: false,
-            node: "v0".into(),
-            arch: "x64".into(),
-            start_ns: 0,
-            start_realtime_ns: 0,
-            strings_bytes: 4096,
-            chunk_bytes: 4096,
-            ring_slots: 4,
-            max_slots,
-            max_total_bytes: 0,
-        }
-    }
-
     /// Writes `count` records, mapping ahead before each as `maps` says; gives what a reader sees.
     fn write(name: &str, max_slots: u32, count: u64, maps: impl Fn(u64) -> bool) -> Vec<Record> {
-        write_as(&description(name, max_slots), count, maps)
+        write_as(&Description::for_test(name, max_slots), count, maps)
     }
 
     fn write_as(description: &Description, count: u64, maps: impl Fn(u64) -> bool) -> Vec<Record> {
@@ -279,7 +259,7 @@ mod tests {
     #[test]
     fn a_bounded_recording_keeps_the_newest() {
         const MAX_BYTES: u64 = 64 << 10;
-        let mut description = description("recording", 100);
+        let mut description = Description::for_test("recording", 100);
         let folder = std::env::temp_dir().join(format!("bobtail-total-{}", std::process::id()));
         std::fs::create_dir(&folder).expect("is new");
         description.path = folder.join("1-0.trace").to_string_lossy().into_owned();

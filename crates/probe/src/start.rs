@@ -21,13 +21,12 @@ use crate::pauses::Equipment;
 use crate::pool::{self, Jobs};
 use crate::recent_names::RecentNames;
 use crate::recording_memory::{self, CONTEXT_BYTES, Memory, unmap_context};
-use crate::registry::{self, Recorded};
-use crate::ring::Ring;
+use crate::registry::{self, Recorded, Shared};
 use crate::strings::Strings;
 use crate::switches::Switches;
 use crate::symbols::symbols;
 use crate::timers::NodeHandles;
-use crate::trace_file::{Description, TraceFile};
+use crate::trace_file::Description;
 use crate::v8::Work;
 use crate::writer::{Live, Writer};
 use crate::{cpu_timer, fork, hooks, location, mapper, napi, platform, ready_helper, v8, watchdog};
@@ -78,71 +77,23 @@ thread_local! {
 
 /// Starts recording the loop of this thread.
 pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result<Started, Refusal> {
-    if loop_state::state().is_some() {
-        return Err(Refusal::new(
-            "BOBTAIL_STATE",
-            "this thread is already recorded",
-        ));
-    }
-    let unsupported = |reason: String| Refusal::new("BOBTAIL_UNSUPPORTED", reason);
-    platform::check().map_err(unsupported)?;
-    libuv::check(uv_loop).map_err(unsupported)?;
-    let io = |error: std::io::Error| Refusal::new("BOBTAIL_MEMORY", error.to_string());
-    fd_table::reserve().map_err(io)?;
-    start_threads().map_err(|reason| Refusal::new("BOBTAIL_MEMORY", reason))?;
-    let patched = patch().map_err(unsupported)?;
-    let shared = registry::allocate()
-        .ok_or_else(|| Refusal::new("BOBTAIL_STATE", "too many threads are recorded"))?;
-    description.start_ns = monotonic_ns();
-    description.start_realtime_ns = realtime_ns();
-    let memory = Memory::new(&description).map_err(|error| {
-        registry::release(shared.index);
-        match error {
-            recording_memory::Error::Memory(error) => io(error),
-            recording_memory::Error::Trace(error) => Refusal::new(error.code(), error.to_string()),
-            recording_memory::Error::Total(loops) => beyond_total(&description, loops),
-        }
-    })?;
-    let Memory {
-        ring,
-        file,
-        slots,
-        context,
-    } = memory;
+    let patched = prepare(uv_loop)?;
+    let (shared, memory) = claim(&mut description)?;
     fork::watch();
     let (mut mechanisms, node, isolate) = mechanisms(uv_loop, patched);
     // SAFETY: `env` is the environment that calls `start`.
     let scope = unsafe { napi::Scope::new(env as napi::Env) };
-    let (hooks_of_v8, of_v8) = v8::hook(scope);
+    let (hooks, of_v8) = v8::hook(scope);
     mechanisms.extend(of_v8);
     let switches = switches(&description, &mut mechanisms);
-    let mut equipment = Equipment {
+    let (looks, has_helper) = looks(uv_loop, &shared, &mut mechanisms);
+    let equipment = Equipment {
         switches: switches.is_some(),
-        looks: false,
+        looks,
     };
     let not_running = NotRunning::new(switches.unwrap_or_else(Switches::none));
-    let (writer, strings) = writer(&file, &ring, description.start_ns, not_running);
+    let (writer, strings) = writer(&memory, description.start_ns, not_running);
     shared.isolate.store(isolate, Release);
-    let looked_at = shared.backend.allow(libuv::backend_fd(uv_loop));
-    equipment.looks = looked_at.is_ok();
-    let has_helper = equipment.looks && ready_helper::is_wanted();
-    mechanisms.push(Mechanism {
-        name: "ready-looks",
-        refused: looked_at.err(),
-    });
-    if has_helper {
-        ready_helper::nest(&shared);
-    }
-    let started = Started {
-        header: file.header(),
-        header_bytes: HEADER_BYTES,
-        ring: ring.base(),
-        ring_bytes: ring.bytes(),
-        context: context.cast(),
-        context_bytes: CONTEXT_BYTES,
-        mechanisms,
-        start_ns: description.start_ns,
-    };
     let mut state = Box::new(LoopState {
         uv_loop,
         backend_fd: libuv::backend_fd(uv_loop),
@@ -158,9 +109,9 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
         jobs: Jobs::new(),
         node,
         work: Work::new(),
-        hooks: hooks_of_v8,
+        hooks,
         deferred: Deferred::default(),
-        context,
+        context: memory.context,
         env,
         equipment,
         cpu_timer: watchdog::timer(),
@@ -170,21 +121,89 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
         ports: Vec::with_capacity(64),
     });
     state.next_batch();
+    let started = Started {
+        header: memory.file.header(),
+        header_bytes: HEADER_BYTES,
+        ring: memory.ring.base(),
+        ring_bytes: memory.ring.bytes(),
+        context: memory.context.cast(),
+        context_bytes: CONTEXT_BYTES,
+        mechanisms,
+        start_ns: description.start_ns,
+    };
+    make_known(uv_loop, shared, memory);
+    loop_state::install(state);
+    pool::wake();
+    pool::adopt(uv_loop);
+    Ok(started)
+}
+
+/// Refuses what cannot be recorded, and does what is done once per process.
+fn prepare(uv_loop: usize) -> Result<Patched, Refusal> {
+    if loop_state::state().is_some() {
+        return Err(Refusal::new(
+            "BOBTAIL_STATE",
+            "this thread is already recorded",
+        ));
+    }
+    let unsupported = |reason: String| Refusal::new("BOBTAIL_UNSUPPORTED", reason);
+    platform::check().map_err(unsupported)?;
+    libuv::check(uv_loop).map_err(unsupported)?;
+    fd_table::reserve().map_err(no_memory)?;
+    start_threads().map_err(|reason| Refusal::new("BOBTAIL_MEMORY", reason))?;
+    patch().map_err(unsupported)
+}
+
+/// The loop's number and its memory; the recording starts now.
+fn claim(description: &mut Description) -> Result<(Arc<Shared>, Memory), Refusal> {
+    let shared = registry::allocate()
+        .ok_or_else(|| Refusal::new("BOBTAIL_STATE", "too many threads are recorded"))?;
+    description.start_ns = monotonic_ns();
+    description.start_realtime_ns = realtime_ns();
+    let memory = Memory::new(description).map_err(|error| {
+        registry::release(shared.index);
+        match error {
+            recording_memory::Error::Memory(error) => no_memory(error),
+            recording_memory::Error::Trace(error) => Refusal::new(error.code(), error.to_string()),
+            recording_memory::Error::Total(loops) => beyond_total(description, loops),
+        }
+    })?;
+    Ok((shared, memory))
+}
+
+fn no_memory(error: std::io::Error) -> Refusal {
+    Refusal::new("BOBTAIL_MEMORY", error.to_string())
+}
+
+/// Shows the loop to the threads that look at loops.
+fn make_known(uv_loop: usize, shared: Arc<Shared>, memory: Memory) {
     if let Some(entry) = fd_table::entry(libuv::async_fd(uv_loop)) {
         entry.clear();
         entry.set_kind(Kind::Wakeup);
     }
     let recorded = Recorded {
         shared,
-        ring,
-        file,
-        slots,
+        ring: memory.ring,
+        file: memory.file,
+        slots: memory.slots,
     };
     registry::add(recorded, uv_loop + uv_loop::WORK_MUTEX);
-    loop_state::install(state);
-    pool::wake();
-    pool::adopt(uv_loop);
-    Ok(started)
+}
+
+/// Whether the watchdog may look when things become ready, and whether a thread of its own waits
+/// for them.
+fn looks(uv_loop: usize, shared: &Arc<Shared>, mechanisms: &mut Vec<Mechanism>) -> (bool, bool) {
+    let looked_at = shared.backend.allow(libuv::backend_fd(uv_loop));
+    let looks = looked_at.is_ok();
+    let has_helper = looks && ready_helper::is_wanted();
+    mechanisms.push(Mechanism {
+        name: "ready-looks",
+        refused: looked_at.err(),
+    });
+    if has_helper {
+        ready_helper::nest(shared);
+    }
+    (looks, has_helper)
 }
 
 /// The recording takes what it may. The first refusal of a process has a code of its own.
@@ -214,12 +233,8 @@ fn switches(description: &Description, mechanisms: &mut Vec<Mechanism>) -> Optio
 }
 
 /// What writes into the trace, with its first chunk open.
-fn writer(
-    file: &TraceFile,
-    ring: &Arc<Ring>,
-    start_ns: u64,
-    not_running: NotRunning,
-) -> (Writer, Strings) {
+fn writer(memory: &Memory, start_ns: u64, not_running: NotRunning) -> (Writer, Strings) {
+    let file = &memory.file;
     // SAFETY: the mappings stay until `clean_up`, after which nothing of the loop runs.
     let (live, strings) = unsafe {
         let live = Live::new(file.live());
@@ -228,7 +243,7 @@ fn writer(
         (live, Strings::new(table, table_bytes, used))
     };
     // SAFETY: as above.
-    let mut writer = unsafe { Writer::new(live, ring.clone(), start_ns, not_running) };
+    let mut writer = unsafe { Writer::new(live, memory.ring.clone(), start_ns, not_running) };
     writer.roll();
     (writer, strings)
 }

@@ -12,8 +12,11 @@ use std::time::Duration;
 
 use crate::clock::monotonic_ns;
 
-/// Pages of the ring; few, because a user's locked memory is bounded (`perf_event_mlock_kb`).
-const RING_PAGES: usize = 8;
+/// Pages of the ring: the first size that is granted. 64 hold 8192 times off the processor, each
+/// with 16 bytes for leaving and 16 for the return: those of an event of 100 ms, of which nothing
+/// is read before it writes or ends, on a core that another thread takes every 12 µs. A user's
+/// locked memory is bounded (`perf_event_mlock_kb`, 516 kB a processor): many threads get less.
+const RING_PAGES: [usize; 2] = [64, 8];
 /// The first kernel that tells whether a thread that leaves its processor could still run.
 const KERNEL_MIN: (u32, u32) = (4, 17);
 
@@ -72,6 +75,7 @@ pub struct Switches {
     /// The control page and the ring behind it; null when there is none.
     pages: *mut u8,
     page_bytes: usize,
+    ring_bytes: usize,
 }
 
 impl Switches {
@@ -82,6 +86,7 @@ impl Switches {
             tail: 0,
             pages: null_mut(),
             page_bytes: 0,
+            ring_bytes: 0,
         }
     }
 
@@ -113,6 +118,11 @@ impl Switches {
     /// # Errors
     /// A reason in words.
     pub fn open() -> Result<Self, String> {
+        Self::open_with(&RING_PAGES)
+    }
+
+    /// As `open`, with the first of these sizes that is granted.
+    fn open_with(ring_pages: &[usize]) -> Result<Self, String> {
         // SAFETY: sysconf takes a number.
         let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
         let attributes = Attributes {
@@ -122,7 +132,7 @@ impl Switches {
             sample_type: SAMPLE_TIME,
             flags: FLAGS,
             // Nobody waits for the ring, so that no wake-up is sent.
-            wakeup_watermark: (RING_PAGES * page_bytes) as u32,
+            wakeup_watermark: (ring_pages[0] * page_bytes) as u32,
             clock: libc::CLOCK_MONOTONIC,
             ..Attributes::default()
         };
@@ -141,26 +151,17 @@ impl Switches {
         if fd < 0 {
             return Err(refusal(&io::Error::last_os_error()));
         }
-        let bytes = (1 + RING_PAGES) * page_bytes;
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a fresh shared mapping of the descriptor just opened.
-        let pages = unsafe { libc::mmap(null_mut(), bytes, protection, libc::MAP_SHARED, fd, 0) };
-        let mapped = match pages {
-            libc::MAP_FAILED => Err(format!(
-                "the kernel's ring cannot be mapped: {} (perf_event_mlock_kb)",
-                io::Error::last_os_error()
-            )),
-            _ => Ok(pages.cast::<u8>()),
-        };
+        let mapped = map_largest(fd, page_bytes, ring_pages);
         // SAFETY: opened above and known to nobody else.
         unsafe { libc::close(fd) };
-        let pages = mapped?;
+        let (pages, ring_bytes) = mapped?;
         Ok(Self {
             // SAFETY: within the control page, aligned.
             head: unsafe { pages.add(HEAD) }.cast(),
             tail: 0,
             pages,
             page_bytes,
+            ring_bytes,
         })
     }
 
@@ -200,8 +201,7 @@ impl Switches {
 
     /// A word of the record at `tail`.
     fn word(&self, index: usize) -> u64 {
-        let ring_bytes = RING_PAGES * self.page_bytes;
-        let offset = (self.tail as usize + index * 8) % ring_bytes;
+        let offset = (self.tail as usize + index * 8) % self.ring_bytes;
         // SAFETY: within the ring, which follows the control page; records are multiples of 8.
         unsafe {
             self.pages
@@ -225,9 +225,30 @@ impl Drop for Switches {
     fn drop(&mut self) {
         if !self.pages.is_null() {
             // SAFETY: the mapping of `open`; it is the last that keeps the event.
-            unsafe { libc::munmap(self.pages.cast(), (1 + RING_PAGES) * self.page_bytes) };
+            unsafe { libc::munmap(self.pages.cast(), self.page_bytes + self.ring_bytes) };
         }
     }
+}
+
+/// Maps the control page and the largest ring that is granted; gives the bytes of the ring, too.
+fn map_largest(
+    fd: c_int,
+    page_bytes: usize,
+    ring_pages: &[usize],
+) -> Result<(*mut u8, usize), String> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    for ring_bytes in ring_pages.iter().map(|pages| pages * page_bytes) {
+        let bytes = page_bytes + ring_bytes;
+        // SAFETY: a fresh shared mapping of the event's descriptor.
+        let pages = unsafe { libc::mmap(null_mut(), bytes, protection, libc::MAP_SHARED, fd, 0) };
+        if pages != libc::MAP_FAILED {
+            return Ok((pages.cast(), ring_bytes));
+        }
+    }
+    let error = io::Error::last_os_error();
+    Err(format!(
+        "the kernel's ring cannot be mapped: {error} (perf_event_mlock_kb)"
+    ))
 }
 
 fn refusal(error: &io::Error) -> String {
@@ -342,11 +363,16 @@ mod tests {
         following(loss_is_told);
     }
 
-    fn loss_is_told(mut switches: Switches) {
-        // 16 bytes a switch, two switches a sleep.
-        let sleeps = RING_PAGES * 4096 / 32 + 20;
-        for _ in 0..sleeps {
+    fn loss_is_told(_: Switches) {
+        let mut switches = Switches::open_with(&[1]).expect("was granted before");
+        // SAFETY: a word of the mapped control page.
+        let written = |s: &Switches| unsafe { (*s.head).load(Ordering::Acquire) - s.tail };
+        // The kernel leaves one byte free. Some sleeps are over before the thread has left.
+        while written(&switches) + 16 < switches.ring_bytes as u64 {
             std::thread::sleep(Duration::from_nanos(1));
+        }
+        for _ in 0..20 {
+            std::thread::sleep(Duration::from_micros(20));
         }
         while switches.next().is_some() {}
         std::thread::sleep(Duration::from_micros(20));

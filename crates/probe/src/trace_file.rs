@@ -41,6 +41,28 @@ impl Description {
         let trace_bytes = HEADER_BYTES as u64 + u64::from(self.strings_bytes) + chunks;
         TotalBound::of(&self.path, self.max_total_bytes, trace_bytes)
     }
+
+    /// A small trace in the folder for temporary files.
+    #[cfg(test)]
+    pub fn for_test(name: &str, max_slots: u32) -> Self {
+        let path = std::env::temp_dir().join(format!("{name}-{}.trace", std::process::id()));
+        Self {
+            path: path.to_string_lossy().into_owned(),
+            pid: 1,
+            thread: 0,
+            detail: 0,
+            follows_switches: false,
+            node: "v0".into(),
+            arch: "x64".into(),
+            start_ns: 0,
+            start_realtime_ns: 0,
+            strings_bytes: 4096,
+            chunk_bytes: 4096,
+            ring_slots: 4,
+            max_slots,
+            max_total_bytes: 0,
+        }
+    }
 }
 
 /// Why a trace file cannot be written.

@@ -83,5 +83,6 @@ codes!(
         PoolTable = 3 "pool-table", HandleTable = 4 "handle-table",
         RecordLength = 5 "record-length", Overwritten = 6 "overwritten",
         ReadyMissing = 7 "ready-missing", Damaged = 8 "damaged", Switches = 9 "switches",
+        Interjections = 10 "interjections",
     }
 );

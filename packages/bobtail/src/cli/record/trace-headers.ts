@@ -12,8 +12,8 @@ const HEADER_BYTES = 4096;
 const LIVE_OFFSET = 1024;
 const REQUEST_WORD = 7;
 const LOSS_WORD = 16;
-/** Loss kinds 0 to 5 are records that were not written; the others are not losses of records. */
-const LOST_RECORD_KINDS = 6;
+/** Loss kinds that are records which were not written. */
+const LOST_RECORD_KINDS = [0, 1, 2, 3, 4, 5, 10];
 const DISK_FULL_KIND = 1;
 const BYTES_PER_BLOCK = 512;
 
@@ -41,7 +41,7 @@ export function readTraceTotals(folder: string): TraceTotals {
     if (header !== undefined) {
       totals.requests += liveWord(header, REQUEST_WORD);
       totals.lostToFullDisk += liveWord(header, LOSS_WORD + DISK_FULL_KIND);
-      for (let kind = 0; kind < LOST_RECORD_KINDS; kind++) {
+      for (const kind of LOST_RECORD_KINDS) {
         totals.lost += liveWord(header, LOSS_WORD + kind);
       }
     }
