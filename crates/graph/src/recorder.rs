@@ -388,6 +388,7 @@ fn breaks_stream(kind: LossKind, events: u32) -> bool {
         | LossKind::HandleTable
         | LossKind::RecordLength
         | LossKind::ReadyMissing
-        | LossKind::Switches => events > 0,
+        | LossKind::Switches
+        | LossKind::Interjections => events > 0,
     }
 }
