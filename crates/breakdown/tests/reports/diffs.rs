@@ -201,3 +201,21 @@ fn gauges_have_the_values_of_the_report_and_say_what_they_lack() {
         Some(Lack::UnknownCause)
     );
 }
+
+#[test]
+fn routes_beyond_the_bound_are_one_and_the_smallest_are_not_told() {
+    let mut text = String::from("open 1 server\n");
+    for i in 1..=3_000 {
+        let (begin, end) = (i * 10, i * 10 + 5);
+        text += &format!(
+            "{begin}us begin read handle=1 ready={begin}us\nsource {i} \"GET /{i}\"\n\
+             {end}us sink {i} 200\nend\n"
+        );
+    }
+    let drawn = draw(&text);
+    let other = gauged(&drawn, Some("(other)"), Figure::Mean);
+    assert_eq!(other.count, 2_000, "a thousand have a name");
+    let diff = diff_of(&drawn, &drawn);
+    assert_eq!(diff.routes.len(), 101);
+    assert_eq!(diff.routes[1].route, "(other)", "by time");
+}

@@ -1,6 +1,14 @@
 /** Gates: what may be typed, what comes of them, and how it is told. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -119,13 +127,30 @@ test('a missed gate has its own exit code and a line with value, interval and bo
     'bobtail: gate undecided: p99.9 cannot be told, wanted <10.0 s: ' +
       '10,000 requests are needed, there are 300',
   );
-  assert.match(lines[2], /^bobtail: gate undecided: route\("GET \/nowhere"\)\.mean cannot be told/);
+  assert.match(lines[2], /nowhere.* cannot be told, .*: there is no request of this route$/);
   assert.match(stdout, /^ {2}missed .*\n {2}undecided .*\n {2}undecided .*\n {2}passed /m);
 });
 
 test('what cannot be told is not passed', async () => {
   const { code, stderr } = await runBobtail(['report', recording, ...gates('p99.9<10s')]);
   assert.equal(code, 76, stderr);
+});
+
+test('without a request there is nothing to gate: the line and code of a report', async (t) => {
+  const cwd = makeFolder(t);
+  mkdirSync(join(cwd, 'empty'));
+  cpSync(join(recording, 'run.json'), join(cwd, 'empty', 'run.json'));
+  for (const [folder, code] of [
+    ['empty', 67],
+    ['nowhere', 68],
+  ]) {
+    const bare = await runBobtail(['report', folder], { cwd });
+    const files = ['--junit', 'gates.xml', '--markdown=summary.md'];
+    const gated = await runBobtail(['report', folder, ...files, ...gates('count>=1')], { cwd });
+    assert.equal(gated.code, code);
+    assert.deepEqual(gated, bare);
+  }
+  assert.deepEqual(readdirSync(cwd), ['empty']);
 });
 
 test('JSON stays one document, gates are told beside it', async () => {
