@@ -8,11 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use bobtail_graph::{
     CulpritKind, Graph, Options, RequestPath, Resource, SegmentKind, Walks, Window,
 };
-use bobtail_trace::record::{Ns, Record, StringId};
+use bobtail_trace::record::{CodePlace, Ns, Record, StringId};
 
-use crate::blame::{Blame, Who};
+use crate::blame::{Blame, Cause, Who};
 use crate::names::{Name, Names, Numbered, Translation};
 use crate::pauses::Pauses;
+use crate::places::{PlaceId, Places, PlacesOfTrace};
 use crate::population::Population;
 use crate::report::Class;
 use crate::resources::Resources;
@@ -39,8 +40,9 @@ pub(crate) struct IoKey {
 pub struct Aggregate {
     pub(crate) routes: Names,
     pub(crate) resources: Resources,
-    /// Locations, and routes of culprits.
-    pub(crate) places: Names,
+    pub(crate) places: Places,
+    /// Routes of culprits.
+    pub(crate) culprit_routes: Names,
     pub(crate) sums: BTreeMap<(Name, Class), Sums>,
     /// One for each trace, in their order.
     pub(crate) processes: Vec<ProcessSums>,
@@ -61,7 +63,8 @@ impl Aggregate {
         Self {
             routes: Names::new(ROUTES),
             resources: Resources::new(RESOURCES),
-            places: Names::new(LOCATIONS),
+            places: Places::new(LOCATIONS),
+            culprit_routes: Names::new(LOCATIONS),
             sums: BTreeMap::new(),
             processes: Vec::new(),
             pauses: Pauses::default(),
@@ -118,7 +121,8 @@ pub fn aggregate_and<E>(
         threshold_ns: population.tail.threshold_ns,
         routes: Translation::default(),
         resources: Translation::default(),
-        places: Translation::default(),
+        culprit_routes: Translation::default(),
+        places: PlacesOfTrace::default(),
     };
     for record in records {
         let record = record?;
@@ -138,7 +142,8 @@ struct Adding<'a, S: ?Sized> {
     threshold_ns: u64,
     routes: Translation,
     resources: Translation,
-    places: Translation,
+    culprit_routes: Translation,
+    places: PlacesOfTrace,
 }
 
 impl<S: Strings + ?Sized> Adding<'_, S> {
@@ -234,27 +239,31 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
                 if callback && culprit.request == path.id {
                     sums.own_queue_ns += culprit.duration_ns;
                 }
-                let route = self.place(self.route_of(culprit.route));
-                let location = self.place(culprit.location);
-                let who = Who::new(culprit.kind, route, location);
+                let route = self.route_of(culprit.route);
+                let place = self.place(culprit.location);
+                let line = place.map(|id| self.aggregate.places.get(id).line);
+                let who = Who::new(culprit.kind, route, line);
                 let all = &mut *self.aggregate;
                 let number = match culprit.kind {
                     CulpritKind::Gc(_) => culprit.collection,
                     _ => culprit.event,
                 };
                 let event = (all.processes.len() as u32, number);
-                all.blame.add(who, all.requests, event, culprit.duration_ns);
+                let cause = Cause { event, place };
+                all.blame.add(who, all.requests, cause, culprit.duration_ns);
             }
         }
     }
 
     /// The culprit may not have had its route yet when it was in the way.
-    fn route_of(&self, name: StringId) -> StringId {
-        self.survey.routes.get(&name).copied().unwrap_or(name)
+    fn route_of(&mut self, name: StringId) -> Option<Name> {
+        let name = self.survey.routes.get(&name).copied().unwrap_or(name);
+        let names = &mut self.aggregate.culprit_routes;
+        self.culprit_routes.name(name, self.strings, names)
     }
 
-    fn place(&mut self, id: StringId) -> Option<Name> {
-        self.places
-            .name(id, self.strings, &mut self.aggregate.places)
+    fn place(&mut self, place: CodePlace) -> Option<PlaceId> {
+        let places = &mut self.aggregate.places;
+        self.places.place(place, self.strings, places)
     }
 }

@@ -6,12 +6,15 @@ use bobtail_graph::CulpritKind as GraphCulpritKind;
 use bobtail_trace::record::EventId;
 
 use crate::names::{Name, Names};
+use crate::places::{PlaceId, Places};
 use crate::report::{Culprit, CulpritKind};
 
 /// Rows kept; what comes after is added to one row of its kind.
 const ROWS: usize = 10_000;
 /// Events remembered per row, to count each once though many victims name it.
 const EVENTS_REMEMBERED: usize = 256;
+/// Places remembered per row, to tell the one that cost most.
+const PLACES_REMEMBERED: usize = 256;
 
 /// What a row is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,37 +22,38 @@ pub(crate) struct Who {
     pub kind: CulpritKind,
     pub route: Option<Name>,
     pub word: &'static str,
-    pub location: Option<Name>,
+    /// A line of a function ([`Places`]).
+    pub line: Option<Name>,
 }
 
 impl Who {
     /// Route and location only say something about callbacks.
-    pub(crate) fn new(kind: GraphCulpritKind, route: Option<Name>, location: Option<Name>) -> Self {
+    pub(crate) fn new(kind: GraphCulpritKind, route: Option<Name>, line: Option<Name>) -> Self {
         let word = kind.word();
         match kind {
             GraphCulpritKind::Event(_) => Self {
                 kind: CulpritKind::Event,
                 route,
                 word,
-                location,
+                line,
             },
             GraphCulpritKind::Gc(_) => Self {
                 kind: CulpritKind::Gc,
                 route: None,
                 word,
-                location: None,
+                line: None,
             },
             GraphCulpritKind::NotRunning(_) => Self {
                 kind: CulpritKind::Cpu,
                 route: None,
                 word,
-                location: None,
+                line: None,
             },
             GraphCulpritKind::Poll | GraphCulpritKind::Between | GraphCulpritKind::Lost => Self {
                 kind: CulpritKind::Loop,
                 route: None,
                 word,
-                location: None,
+                line: None,
             },
         }
     }
@@ -63,6 +67,52 @@ struct Row {
     occurrences: u64,
     events: BTreeSet<(u32, EventId)>,
     longest_ns: u64,
+    places: PlaceTimes,
+}
+
+/// Time by place in code, of a bounded number of places.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PlaceTimes {
+    ns: BTreeMap<PlaceId, u64>,
+}
+
+impl PlaceTimes {
+    pub(crate) fn add(&mut self, place: PlaceId, ns: u64) {
+        let full = self.ns.len() >= PLACES_REMEMBERED;
+        if let Some(sum_ns) = self.ns.get_mut(&place) {
+            *sum_ns += ns;
+        } else if !full {
+            self.ns.insert(place, ns);
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        other
+            .ns
+            .iter()
+            .for_each(|(place, ns)| self.add(*place, *ns));
+    }
+
+    /// The place that cost most, of equal ones that which was seen first.
+    pub(crate) fn main(&self) -> Option<PlaceId> {
+        let by_time = |(place, ns): &(&PlaceId, &u64)| (**ns, std::cmp::Reverse(**place));
+        self.ns.iter().max_by_key(by_time).map(|(place, _)| *place)
+    }
+}
+
+/// A row with what it is summed under.
+#[derive(Debug, Clone)]
+pub(crate) struct Ranked {
+    pub culprit: Culprit,
+    pub line: Option<Name>,
+    pub places: PlaceTimes,
+}
+
+/// What was in the way: of a trace its event or collection by number, and where in code.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cause {
+    pub event: (u32, EventId),
+    pub place: Option<PlaceId>,
 }
 
 /// All rows.
@@ -75,12 +125,13 @@ impl Blame {
     /// Charges a stretch to a row. `victim` numbers the requests of all traces; an event or a
     /// collection is named by its trace and its number there. The loop itself and not running have
     /// neither: their stretches are counted.
-    pub(crate) fn add(&mut self, who: Who, victim: u64, event: (u32, EventId), ns: u64) {
+    pub(crate) fn add(&mut self, who: Who, victim: u64, by: Cause, ns: u64) {
+        let Cause { event, place } = by;
         let full = self.rows.len() >= ROWS && !self.rows.contains_key(&who);
         let who = if full {
             Who {
                 route: Some(0),
-                location: None,
+                line: None,
                 ..who
             }
         } else {
@@ -88,6 +139,9 @@ impl Blame {
         };
         let row = self.rows.entry(who).or_default();
         row.inflicted_ns += ns;
+        if let Some(place) = place.filter(|_| who.line.is_some()) {
+            row.places.add(place, ns);
+        }
         row.longest_ns = row.longest_ns.max(ns);
         if row.last_victim != victim {
             row.last_victim = victim;
@@ -113,7 +167,7 @@ impl Blame {
             kind: CulpritKind::Gc,
             route: None,
             word,
-            location: None,
+            line: None,
         };
         self.rows
             .get(&who)
@@ -121,23 +175,29 @@ impl Blame {
     }
 
     /// Rows by what they inflicted, most first.
-    pub(crate) fn ranked(&self, names: &Names) -> Vec<Culprit> {
+    pub(crate) fn ranked(&self, names: &Names, places: &Places) -> Vec<Ranked> {
         let text = |name: Option<Name>| name.map(|n| names.text(n).to_owned());
-        let mut rows: Vec<_> = self
-            .rows
-            .iter()
-            .map(|(who, row)| Culprit {
+        let ranked = |(who, row): (&Who, &Row)| {
+            let place = row.places.main().map(|id| places.get(id));
+            let culprit = Culprit {
                 kind: who.kind,
                 route: text(who.route),
                 word: who.word.into(),
-                location: text(who.location),
+                location: place.map(|place| place.located.location.clone()),
+                generated_location: place.and_then(|place| place.located.generated.clone()),
                 inflicted_ns: row.inflicted_ns,
                 victims: row.victims,
                 occurrences: row.occurrences,
                 longest_ns: row.longest_ns,
-            })
-            .collect();
-        rows.sort_by_key(|c| std::cmp::Reverse(c.inflicted_ns));
+            };
+            Ranked {
+                culprit,
+                line: who.line,
+                places: row.places.clone(),
+            }
+        };
+        let mut rows: Vec<_> = self.rows.iter().map(ranked).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.culprit.inflicted_ns));
         rows
     }
 }

@@ -6,9 +6,10 @@ use bobtail_graph::{
     Collection, CulpritKind, EventFacts, Graph, Options, RequestPath, Resource, SegmentKind, Walks,
     Window,
 };
-use bobtail_trace::record::{Ns, Record, RequestId, StringId};
+use bobtail_trace::record::{CodePlace, Ns, Record, RequestId, StringId};
 use serde::{Deserialize, Serialize};
 
+use crate::places::located;
 use crate::report::Work;
 use crate::strings::Strings;
 use crate::trace_info::TraceInfo;
@@ -59,7 +60,10 @@ pub struct ExplainCulprit {
     pub route: Option<String>,
     #[serde(rename = "type")]
     pub word: String,
+    /// In the source, where that is known; else in what ran.
     pub location: Option<String>,
+    /// Where it was in what ran, if `location` is in a source.
+    pub generated_location: Option<String>,
     pub duration_ns: u64,
     /// The collection of which this is a part.
     pub pause: Option<ExplainPause>,
@@ -92,7 +96,9 @@ pub struct ExplainEvent {
     pub ready_quality: Option<String>,
     pub begin_ns: Option<i64>,
     pub end_ns: Option<i64>,
+    /// As of a culprit.
     pub location: Option<String>,
+    pub generated_location: Option<String>,
     pub resource: Option<String>,
     pub on_path: bool,
 }
@@ -187,11 +193,13 @@ fn culprit(
         start_ns: whole.begin_ns as i64 - path.source_ready_ns as i64,
         duration_ns: whole.end_ns.saturating_sub(whole.begin_ns),
     };
+    let (location, generated_location) = place(strings, c.location);
     ExplainCulprit {
         event: c.event,
         route: text(strings, c.route),
         word: culprit_word(c.kind),
-        location: text(strings, c.location),
+        location,
+        generated_location,
         duration_ns: c.duration_ns,
         pause: window.collection(c.collection).map(pause),
     }
@@ -210,6 +218,7 @@ pub fn culprit_word(kind: CulpritKind) -> String {
 
 fn event(path: &RequestPath, e: &EventFacts, strings: &(impl Strings + ?Sized)) -> ExplainEvent {
     let relative = |time: Option<Ns>| time.map(|t| t as i64 - path.source_ready_ns as i64);
+    let (location, generated_location) = place(strings, e.location);
     ExplainEvent {
         id: e.event,
         word: e.kind.word().into(),
@@ -222,9 +231,18 @@ fn event(path: &RequestPath, e: &EventFacts, strings: &(impl Strings + ?Sized)) 
         ready_quality: e.ready_quality.map(|q| q.word().into()),
         begin_ns: relative(e.begin_ns),
         end_ns: relative(e.end_ns),
-        location: text(strings, e.location),
+        location,
+        generated_location,
         resource: resource(strings, e.resource),
         on_path: e.on_path,
+    }
+}
+
+/// A place, and where it was in what ran, if that is another.
+fn place(strings: &(impl Strings + ?Sized), place: CodePlace) -> (Option<String>, Option<String>) {
+    match located(place, strings) {
+        Some(located) => (Some(located.location), located.generated),
+        None => (None, None),
     }
 }
 

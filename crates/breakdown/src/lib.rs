@@ -31,6 +31,7 @@ mod latencies;
 mod names;
 pub mod page;
 mod pauses;
+mod places;
 mod population;
 pub mod report;
 mod resources;
@@ -46,6 +47,7 @@ pub use explain::{
 };
 pub use latencies::{Latencies, PERCENTILES, REQUESTS_BEYOND};
 pub use page::{Page, SLOWEST_SHOWN, Tally};
+pub use places::{CodeLocation, Located, located, shown_place};
 pub use population::{Population, TAIL_PERCENTILE, slowest};
 pub use report::Report;
 pub use strings::Strings;

@@ -210,7 +210,11 @@ pub struct Culprit {
     pub route: Option<String>,
     #[serde(rename = "type")]
     pub word: String,
+    /// In the source, where that is known; else in what ran. Of several in one line that which cost
+    /// most.
     pub location: Option<String>,
+    /// Where it was in what ran, if `location` is in a source.
+    pub generated_location: Option<String>,
     /// In total, on requests of the tail.
     pub inflicted_ns: u64,
     /// Requests of the tail it delayed.

@@ -53,7 +53,10 @@ pub fn report(
     let requests = requests(surveys, population, aggregate);
     let losses = losses(&run, surveys);
     let io = ios(aggregate);
-    let culprits = aggregate.blame.ranked(&aggregate.places);
+    let ranked = aggregate
+        .blame
+        .ranked(&aggregate.culprit_routes, &aggregate.places);
+    let culprits: Vec<_> = ranked.into_iter().map(|row| row.culprit).collect();
     let throttled = surveys.iter().filter_map(|s| s.trace.throttled);
     let heaps = surveys.iter().filter_map(|s| s.trace.heap.as_ref());
     let unavailable = unavailable(&run, surveys);

@@ -3,9 +3,9 @@
 use std::cell::Cell;
 use std::io;
 
-use bobtail_breakdown::{Strings, TraceInfo};
+use bobtail_breakdown::{CodeLocation, Strings, TraceInfo, shown_place};
 use bobtail_graph::{Graph, Options, RequestPath, Resource, Walks, Window};
-use bobtail_trace::record::{Ns, Record, StringId};
+use bobtail_trace::record::{CodePlace, Ns, Record, StringId};
 
 use crate::chosen::{Chosen, is_warmup};
 use crate::error::ExportError;
@@ -32,6 +32,11 @@ impl<'a, S: Strings + ?Sized> Source<'a, S> {
     pub(crate) fn unix_ns(&self, at_ns: Ns) -> u64 {
         let since_ns = at_ns as i64 - self.trace.start_ns as i64;
         self.start_realtime_ns.saturating_add_signed(since_ns)
+    }
+
+    /// Where code is, in its source where that is known.
+    pub(crate) fn location(&self, place: CodePlace) -> Option<CodeLocation> {
+        shown_place(place, self.strings)
     }
 
     /// What an `io` segment or an event waited for.

@@ -8,6 +8,7 @@ use bobtail_trace::record::{EventId, Ns, RequestId};
 use crate::collections::{Collections, collections};
 use crate::events::{Event, LoopEvent, Row};
 use crate::handles::Handles;
+use crate::locations::Locations;
 use crate::operations::{Operations, operations};
 use crate::requests::{Needs, Requests};
 use crate::ring::Ring;
@@ -26,6 +27,7 @@ pub(crate) struct History {
     pub handles: Handles,
     pub operations: Operations,
     pub requests: Requests,
+    pub locations: Locations,
     /// Time of the latest record.
     pub now: Ns,
     /// How often a part of the history was lost.
@@ -46,6 +48,7 @@ impl History {
             handles: Handles::new(INITIAL_ROWS / 2, bound / 2),
             operations: operations(),
             requests: Requests::new(),
+            locations: Locations::default(),
             now: 0,
             losses: 0,
             resumed_ns: 0,

@@ -13,6 +13,7 @@
 //! | `events`, `runs` | events, the loop's time line |
 //! | `stretches`, `stretch`, `collections` | where its time was not native |
 //! | `interruptions`, `work` | what tells so; the sums of an interval |
+//! | `locations` | places in code, numbered |
 //! | `handles`, `operations`, `requests` | what outlives events: connections, jobs, requests |
 //! | `departures` | when the last byte of a response was taken |
 //! | `ownership` | which request an event works for |
@@ -31,6 +32,7 @@ mod handles;
 mod history;
 mod id_table;
 mod interruptions;
+mod locations;
 mod operations;
 mod ownership;
 mod path;

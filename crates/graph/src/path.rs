@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use bobtail_trace::record::{
-    EventId, LoopKind, MicroKind, NotRunningCause, Ns, ReadyQuality, RequestId, StringId,
+    CodePlace, EventId, LoopKind, MicroKind, NotRunningCause, Ns, ReadyQuality, RequestId, StringId,
 };
 
 use crate::work::Work;
@@ -160,7 +160,8 @@ pub struct Culprit {
     /// Route of that request, or its name while the route is not known; 0 unknown.
     pub route: StringId,
     /// What it was executing; 0 unknown.
-    pub location: StringId,
+    /// What it executed; without a file where that is unknown.
+    pub location: CodePlace,
     /// Number of the collection of which this is a part; 0 for other kinds.
     pub collection: u32,
     pub duration_ns: u64,

@@ -3,9 +3,10 @@
 //! A collection is charged to itself and not to the event it interrupted: no change of that event
 //! would have made it shorter. So is the time in which the thread did not run.
 
-use bobtail_trace::record::{Ns, RequestId};
+use bobtail_trace::record::{CodePlace, Ns, RequestId};
 
 use crate::history::History;
+use crate::locations::agree;
 use crate::path::{Culprit, CulpritKind};
 use crate::runs::{Run, RunKind};
 use crate::stretch::Kind;
@@ -63,7 +64,8 @@ pub(crate) fn blame_run(
             None => CulpritKind::Lost,
         },
     };
-    let (event, request, location) = (run.event, run.request, run.location);
+    let (event, request) = (run.event, run.request);
+    let location = history.locations.get(run.location);
     add(
         culprits,
         first,
@@ -104,7 +106,7 @@ pub(crate) fn blame_interruptions(
             event: run.event,
             request: run.request,
             route: history.requests.route(run.request),
-            location: 0,
+            location: CodePlace::default(),
             collection,
             duration_ns: to - from,
         };
@@ -129,13 +131,17 @@ fn add(culprits: &mut Vec<Culprit>, first: usize, culprit: Culprit) {
             && c.request == culprit.request
             && !matches!(c.kind, CulpritKind::NotRunning(_) | CulpritKind::Poll)
             && c.collection == culprit.collection
-            && (c.location == culprit.location || c.location == 0 || culprit.location == 0)
+            && (c.location.file == 0
+                || culprit.location.file == 0
+                || agree(c.location, culprit.location))
     };
     let recent = culprits.len().saturating_sub(4).max(first);
     match culprits[recent..].iter_mut().rev().find(merges) {
         Some(same) => {
             same.duration_ns += culprit.duration_ns;
-            same.location = same.location.max(culprit.location);
+            if same.location.file == 0 {
+                same.location = culprit.location;
+            }
         }
         None => culprits.push(culprit),
     }

@@ -4,8 +4,8 @@
 //! open). It decides nothing about paths, so a fact is written down the same whoever asks later.
 
 use bobtail_trace::record::{
-    EventId, HandleId, LoopKind, LossKind, MarkKind, MicroKind, Ns, OpId, Ready, Record, RequestId,
-    StringId,
+    CodePlace, EventId, HandleId, LoopKind, LossKind, MarkKind, MicroKind, Ns, OpId, Ready, Record,
+    RequestId, StringId,
 };
 
 use crate::events::{Event, LoopEvent, Row};
@@ -156,7 +156,7 @@ impl Recorder {
             } => {
                 self.sink(request, at_ns, route, status);
             }
-            Record::Location { at_ns, name } => self.sample(at_ns, name),
+            Record::Location { at_ns, place } => self.sample(at_ns, place),
             Record::Loss { kind, events, .. } => self.loss(kind, events),
             Record::Mark { kind, at_ns, .. } => self.mark(kind, at_ns),
             _ => {}
@@ -313,11 +313,13 @@ impl Recorder {
         (self.current, self.open_event, self.open_row) = (id, id, loop_row);
     }
 
-    fn sample(&mut self, at_ns: Ns, location: StringId) {
+    fn sample(&mut self, at_ns: Ns, place: CodePlace) {
         self.tick(at_ns);
-        let row = self.history.runs.last();
-        if let Some(run) = self.history.runs.ring.get_mut(row) {
-            run.sample(location);
+        let history = &mut self.history;
+        let location = history.locations.number(place);
+        let row = history.runs.last();
+        if let Some(run) = history.runs.ring.get_mut(row) {
+            run.sample(location, &history.locations);
         }
     }
 

@@ -4,9 +4,10 @@
 //! the run before them (the writer only leaves the clock out within one request), so there are far
 //! fewer runs than events, and every moment belongs to exactly one of them.
 
-use bobtail_trace::record::{EventId, Ns, RequestId, StringId};
+use bobtail_trace::record::{EventId, Ns, RequestId};
 
 use crate::events::Row;
+use crate::locations::{LocationId, Locations};
 use crate::ring::Ring;
 
 /// What a run is.
@@ -32,7 +33,7 @@ pub(crate) struct Run {
     /// The request it worked for in this run.
     pub request: RequestId,
     /// What it executed, by majority of the samples taken.
-    pub location: StringId,
+    pub location: LocationId,
     /// Samples that agree with `location` minus those that do not.
     pub votes: u32,
     pub kind: RunKind,
@@ -40,11 +41,11 @@ pub(crate) struct Run {
 
 impl Run {
     /// Counts a sample: keeps the majority (Boyer-Moore) in constant space.
-    pub(crate) fn sample(&mut self, location: StringId) {
+    pub(crate) fn sample(&mut self, location: LocationId, locations: &Locations) {
         if self.votes == 0 {
             self.location = location;
         }
-        if self.location == location {
+        if locations.agree(self.location, location) {
             self.votes += 1
         } else {
             self.votes -= 1
@@ -201,9 +202,10 @@ mod tests {
     #[test]
     fn location_is_the_majority_of_samples() {
         let mut run = Run::default();
+        let locations = Locations::default();
         [7, 8, 7, 7, 9]
             .into_iter()
-            .for_each(|location| run.sample(location));
+            .for_each(|location| run.sample(location, &locations));
         assert_eq!(run.location, 7);
     }
 }

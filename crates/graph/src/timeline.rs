@@ -4,7 +4,9 @@
 //! and the pool at that time. Like the rest of the window it is lent while the request is handed
 //! on, and reaches as far back as the history does.
 
-use bobtail_trace::record::{EventId, LoopKind, NotRunningCause, Ns, RequestId, StringId};
+use bobtail_trace::record::{
+    CodePlace, EventId, LoopKind, NotRunningCause, Ns, RequestId, StringId,
+};
 
 use crate::events::LoopEvent;
 use crate::path::{EventKind, RequestPath, Resource};
@@ -37,7 +39,8 @@ pub struct LoopRun {
     /// The request it worked for.
     pub request: RequestId,
     pub route: StringId,
-    pub location: StringId,
+    /// Without a file where it is unknown.
+    pub location: CodePlace,
 }
 
 /// What took the thread from the code that it was executing.
@@ -133,7 +136,7 @@ impl<'a> Window<'a> {
             event: run.event,
             request: run.request,
             route: self.history.requests.route(run.request),
-            location: run.location,
+            location: self.history.locations.get(run.location),
         }
     }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use bobtail_trace::record::{EventId, Ns, ReadyQuality, RequestId, StringId};
+use bobtail_trace::record::{CodePlace, EventId, Ns, ReadyQuality, RequestId, StringId};
 
 use crate::collections::Collection;
 use crate::history::History;
@@ -31,7 +31,8 @@ pub struct EventFacts {
     pub ready_quality: Option<ReadyQuality>,
     pub begin_ns: Option<Ns>,
     pub end_ns: Option<Ns>,
-    pub location: StringId,
+    /// Without a file where it is unknown.
+    pub location: CodePlace,
     pub resource: Resource,
     pub on_path: bool,
 }
@@ -110,7 +111,9 @@ impl<'a> Window<'a> {
                 Some(l) => (l.end_ns != 0).then_some(l.end_ns),
                 None => history.begin_ns(id).and_then(|_| history.end_ns(id)),
             },
-            location: run.filter(|r| r.event == id).map_or(0, |r| r.location),
+            location: history
+                .locations
+                .get(run.filter(|r| r.event == id).map_or(0, |r| r.location)),
             resource: own_row.map_or(Resource::Unnamed, |l| resource_of(history, path, l)),
             on_path,
         })

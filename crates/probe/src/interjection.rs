@@ -6,7 +6,7 @@
 
 use bobtail_trace::encode;
 use bobtail_trace::layout::live;
-use bobtail_trace::record::LossKind;
+use bobtail_trace::record::{CodePlace, LossKind};
 
 use crate::loop_state::LoopState;
 use crate::v8::WorkSpan;
@@ -25,7 +25,7 @@ pub enum Interjection {
     },
     Location {
         at_ns: u64,
-        name: u32,
+        place: CodePlace,
     },
     Work(WorkSpan),
 }
@@ -80,8 +80,8 @@ impl Interjection {
                 duration_ns,
                 kind,
             } => writer.put(|out, last_ns| encode::gc(out, last_ns, end_ns, duration_ns, kind)),
-            Self::Location { at_ns, name } => {
-                writer.put(|out, last_ns| encode::location(out, last_ns, at_ns, name))
+            Self::Location { at_ns, place } => {
+                writer.put(|out, last_ns| encode::location(out, last_ns, at_ns, place))
             }
             Self::Work(span) => {
                 span.write(writer);
@@ -129,7 +129,10 @@ mod tests {
     #[test]
     fn what_finds_no_place_is_counted_and_the_first_stay() {
         let mut deferred = Deferred::default();
-        let fact = |at_ns| Interjection::Location { at_ns, name: 1 };
+        let fact = |at_ns| Interjection::Location {
+            at_ns,
+            place: CodePlace::default(),
+        };
         let kept = (0..KEPT_MAX as u64 + 3).filter(|&at_ns| deferred.keep(fact(at_ns)));
         assert_eq!(kept.count(), KEPT_MAX);
         assert_eq!(deferred.lost, 3);

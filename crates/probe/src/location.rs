@@ -12,8 +12,9 @@ use std::sync::atomic::Ordering::Acquire;
 
 use crate::clock::monotonic_ns;
 use crate::function_entry;
-use crate::handles::Name;
-use crate::loop_state::state;
+use bobtail_trace::record::CodePlace;
+
+use crate::loop_state::{LoopState, state};
 use crate::napi::{self, Value};
 use crate::own_files;
 use crate::stack_frames::{V8, v8};
@@ -23,7 +24,11 @@ use crate::v8::{Class, Opener};
 const FRAMES_MAX: c_int = 24;
 /// v8::StackTrace::kOverview.
 const OPTIONS: c_int = 0x0f;
-const TEXT_BYTES: usize = 512;
+/// Longest path of a script: as long as the system's own; what is longer is cut.
+const FILE_BYTES: usize = 4096;
+const FUNCTION_BYTES: usize = 128;
+/// Enough to tell whose code it is.
+const OWNER_BYTES: usize = 512;
 /// An interrupt that took longer to be served found the thread in native code: what it executes
 /// now is not what it executed when it was asked.
 const PROMPT_NS: u64 = 500_000;
@@ -57,14 +62,10 @@ unsafe extern "C" fn interrupted(isolate: *mut c_void, _: *mut c_void) {
         isolate,
         env: state.env as *mut c_void,
     };
-    let mut name = Name::new();
     // SAFETY: on the isolate's thread, in its scope.
-    if unsafe { stack.describe(late_ns < PROMPT_NS, &mut name) } {
-        // Taken anew: V8 was called in between.
-        if let Some(state) = crate::loop_state::state() {
-            let id = state.intern(&[name.bytes()]);
-            state.locate(id);
-        }
+    if let Some(frame) = unsafe { stack.find(late_ns < PROMPT_NS) } {
+        // SAFETY: a frame of this moment.
+        unsafe { stack.write(frame) };
     }
     if let Some(state) = crate::loop_state::state() {
         state.end_work(depth);
@@ -100,19 +101,18 @@ struct Stack<'a> {
 }
 
 impl Stack<'_> {
-    /// Writes `function file:line` of the topmost frame of the application that did something.
-    /// Node's own code is only named when no other code runs and it was found at once; Bobtail's
-    /// never.
+    /// The topmost frame of the application that did something. Node's own code is only named when
+    /// no other code runs and it was found at once; Bobtail's never.
     ///
     /// SAFETY: on the isolate's thread, in a HandleScope.
-    unsafe fn describe(&mut self, is_prompt: bool, name: &mut Name) -> bool {
+    unsafe fn find(&mut self, is_prompt: bool) -> Option<*mut c_void> {
         let mut entered = None;
         let mut of_node = None;
         // SAFETY: by the caller.
         unsafe {
             let trace = (self.v8.current_stack_trace)(self.isolate, FRAMES_MAX, OPTIONS);
             if trace.is_null() {
-                return false;
+                return None;
             }
             let count = (self.v8.frame_count)(trace).clamp(0, FRAMES_MAX) as u32;
             for index in 0..count {
@@ -125,47 +125,60 @@ impl Stack<'_> {
                     Owner::Node => of_node = of_node.or(Some(frame)),
                     Owner::Application => {
                         if index > 0 || !function_entry::is_at(self.v8, self.env, frame) {
-                            self.write(frame, name);
-                            return true;
+                            return Some(frame);
                         }
                         entered = Some(frame);
                     }
                 }
             }
-            let frame = entered.or(of_node).filter(|_| is_prompt);
-            if let Some(frame) = frame {
-                self.write(frame, name);
-            }
-            frame.is_some()
+            entered.or(of_node).filter(|_| is_prompt)
         }
     }
 
     /// SAFETY: a live frame of this thread's stack trace.
     unsafe fn owner(&self, frame: *mut c_void) -> Owner {
-        let mut file = [0; TEXT_BYTES];
+        let mut file = [0; OWNER_BYTES];
         // SAFETY: by the caller.
         let length = unsafe { text(self.env, (self.v8.script_name)(frame), &mut file) };
         owner_of(&file[..length])
     }
 
+    /// Writes the place of a frame.
+    ///
     /// SAFETY: as above.
-    unsafe fn write(&self, frame: *mut c_void, name: &mut Name) {
-        let (mut file, mut function) = ([0; TEXT_BYTES], [0; TEXT_BYTES]);
+    unsafe fn write(&self, frame: *mut c_void) {
+        let (mut file, mut function) = ([0; FILE_BYTES], [0; FUNCTION_BYTES]);
         // SAFETY: by the caller.
-        let (file_length, function_length, line) = unsafe {
+        let (file_length, function_length, position) = unsafe {
             (
                 text(self.env, (self.v8.script_name)(frame), &mut file),
                 text(self.env, (self.v8.function_name)(frame), &mut function),
-                ((self.v8.location)(frame) as u32).wrapping_add(1),
+                (self.v8.location)(frame),
             )
         };
-        write(
-            name,
-            &function[..function_length],
-            &file[..file_length],
-            line,
-        );
+        let function = &function[..function_length];
+        let file = decoded(&mut file[..file_length]);
+        // Taken anew: V8 was called in between.
+        if let Some(state) = crate::loop_state::state() {
+            write(state, function, file, position);
+        }
     }
+}
+
+fn write(state: &mut LoopState, function: &[u8], file: &[u8], position: u64) {
+    let function = match function {
+        b"" => 0,
+        name => state.intern(&[name]),
+    };
+    let file = state.intern(&[file]);
+    // V8 counts from 0, and -1 is unknown.
+    let (line, column) = (position as u32, (position >> 32) as u32);
+    state.locate(CodePlace {
+        function,
+        file,
+        line: line.wrapping_add(1),
+        column: column.wrapping_add(1),
+    });
 }
 
 /// Copies a V8 string through Node-API, whose values are the same slots as `Local`s.
@@ -182,20 +195,29 @@ unsafe fn text(env: *mut c_void, local: Value, buffer: &mut [u8]) -> usize {
         .unwrap_or(0)
 }
 
-fn write(name: &mut Name, function: &[u8], file: &[u8], line: u32) {
-    use std::fmt::Write;
-    let file = path_of(file);
-    let function = if function.is_empty() {
-        b"(anonymous)"
-    } else {
-        function
-    };
-    name.push(&function[..function.len().min(48)]);
-    name.push(b" ");
-    // The end of a long path says more than its begin.
-    name.push(&file[file.len().saturating_sub(96)..]);
-    // Name cannot fail.
-    let _ = write!(name, ":{line}");
+/// A `file:` URL as the path that it stands for; any other name as it is.
+fn decoded(name: &mut [u8]) -> &[u8] {
+    if !name.starts_with(b"file://") {
+        return name;
+    }
+    let (mut from, mut to) = (b"file://".len(), 0);
+    while from < name.len() && !matches!(name[from], b'?' | b'#') {
+        let escaped = match name[from..] {
+            [b'%', high, low, ..] => hex(high).zip(hex(low)),
+            _ => None,
+        };
+        (name[to], from) = match escaped {
+            Some((high, low)) => (high << 4 | low, from + 3),
+            None => (name[from], from + 1),
+        };
+        to += 1;
+    }
+    &name[..to]
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    let value = char::from(digit).to_digit(16)?;
+    u8::try_from(value).ok()
 }
 
 #[cfg(test)]
@@ -203,13 +225,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keeps_the_end_of_a_long_path() {
-        let mut name = Name::new();
-        let path = format!("file:///{}/server.js", "deep/".repeat(40));
-        write(&mut name, b"handle", path.as_bytes(), 12);
-        let text = String::from_utf8_lossy(name.bytes()).into_owned();
-        assert!(text.starts_with("handle "), "{text}");
-        assert!(text.ends_with("/server.js:12"), "{text}");
+    fn a_url_of_a_file_becomes_its_path() {
+        let path = |name: &str| {
+            let mut bytes = name.as_bytes().to_vec();
+            String::from_utf8(decoded(&mut bytes).to_vec()).expect("UTF-8")
+        };
+        assert_eq!(path("file:///a%20b/%C3%A9.mjs?v=1#top"), "/a b/\u{e9}.mjs");
+        assert_eq!(path("file:///a%2/b%zz%"), "/a%2/b%zz%");
+        assert_eq!(path("/app/100%25.js?"), "/app/100%25.js?");
+        assert_eq!(path("node:events"), "node:events");
+        assert_eq!(path("file://"), "");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use bobtail_trace::encode::{self, LoopBegin};
 use bobtail_trace::layout::live;
-use bobtail_trace::record::{LoopKind, LossKind, MarkKind, ReadyQuality};
+use bobtail_trace::record::{CodePlace, LoopKind, LossKind, MarkKind, ReadyQuality};
 
 use crate::clock::{RealtimeOffset, monotonic_ns};
 use crate::cpu_timer::CpuTimer;
@@ -379,8 +379,8 @@ impl LoopState {
     }
 
     /// Writes what the current event is executing.
-    pub fn locate(&mut self, name: u32) {
+    pub fn locate(&mut self, place: CodePlace) {
         let at_ns = self.writer.relative(monotonic_ns());
-        self.interject(Interjection::Location { at_ns, name });
+        self.interject(Interjection::Location { at_ns, place });
     }
 }

@@ -18,9 +18,9 @@ pub struct V8 {
     pub frame: unsafe extern "C" fn(*mut c_void, *mut c_void, u32) -> *mut c_void,
     pub script_name: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
     pub function_name: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
-    /// Two ints in one word: line in the low half, column in the high half, both from 0.
     pub script_id: unsafe extern "C" fn(*mut c_void) -> c_int,
     pub script_source: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
+    /// Two ints in one word: line in the low half, column in the high half, both from 0.
     pub location: unsafe extern "C" fn(*mut c_void) -> u64,
 }
 

@@ -294,20 +294,22 @@ for (const node of nodes) {
     it('finds the code that runs long', async (t) => {
       const out = temporary(t);
       await run(node, out, 'location');
-      const names = only(out)
-        .of('location')
-        .map((r) => r.name);
-      const slow = names.filter((text) => /^(slowFunction|spin) .*\.cjs:\d+$/.test(text));
-      assert.ok(slow.length >= 2, names.join('\n'));
+      const found = only(out).of('location');
+      const slow = found.filter(({ function: name, file, line, column }) => {
+        if (!/^(slowFunction|spin)$/.test(name) || !file.endsWith('.cjs')) return false;
+        const text = fs.readFileSync(file, 'utf8').split('\n')[line - 1];
+        return column >= 1 && column <= text.length;
+      });
+      assert.ok(slow.length >= 2, JSON.stringify(found));
+      assert.ok(slow.every(({ file }) => path.isAbsolute(file)));
     });
 
     it('names the code that called what was only just entered', async (t) => {
       const out = temporary(t);
       await run(node, out, 'entered');
-      const names = only(out)
-        .of('location')
-        .map((r) => r.name);
-      const right = names.filter((text) => /^serializeEverything .*scenarios\.cjs/.test(text));
+      const found = only(out).of('location');
+      const names = found.map((r) => `${r.function} ${r.file}:${r.line}:${r.column}`);
+      const right = names.filter((text) => /^serializeEverything .*scenarios\.cjs:/.test(text));
       assert.ok(right.length >= 16, names.join('\n'));
       // A helper that was really running when it was looked at is rare.
       assert.ok(right.length >= names.length * 0.75, names.join('\n'));

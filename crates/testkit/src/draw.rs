@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use bobtail_trace::record::{
-    EventId, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, Ns, Ready,
-    ReadyQuality, Record, StringId,
+    CodePlace, EventId, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, Ns,
+    Ready, ReadyQuality, Record, StringId,
 };
 
 use crate::line::Line;
@@ -143,7 +143,7 @@ impl Drawing {
             "not-running" => self.not_running(&mut line),
             "at" => Record::Location {
                 at_ns,
-                name: self.string(&mut line),
+                place: self.code_place(&mut line),
             },
             "mark" => Record::Mark {
                 kind: line.known(MarkKind::from_word),
@@ -155,6 +155,26 @@ impl Drawing {
         };
         self.records.push(record);
         line.finish();
+    }
+
+    /// `"function file:line:column"`; without its function, or its column, where they are unknown.
+    fn code_place(&mut self, line: &mut Line<'_>) -> CodePlace {
+        let text = line.string().expect("at \"function file:line:column\"");
+        let (function, place) = text.rsplit_once(' ').unwrap_or(("", text));
+        let mut parts = place.splitn(3, ':');
+        let file = parts.next().unwrap_or_default();
+        let mut number = || parts.next().map_or(0, |n| n.parse().expect("a number"));
+        let (line, column) = (number(), number());
+        let mut string = |text| match text {
+            "" => 0,
+            text => self.strings.id(text),
+        };
+        CodePlace {
+            function: string(function),
+            file: string(file),
+            line,
+            column,
+        }
     }
 
     fn register(&mut self, line: &mut Line<'_>) -> Record {

@@ -8,8 +8,8 @@ use crate::error::Damage;
 use crate::fields::{Fields, known, range};
 use crate::layout::tag;
 use crate::record::{
-    EventId, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, Ns, Ready,
-    ReadyQuality, Record,
+    CodePlace, EventId, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, Ns,
+    Ready, ReadyQuality, Record,
 };
 
 /// State of the stream after a record.
@@ -132,7 +132,12 @@ impl Fields<'_> {
                 let at_ns = self.time()?;
                 Ok(Record::Location {
                     at_ns,
-                    name: self.number("string")?,
+                    place: CodePlace {
+                        function: self.number("string")?,
+                        file: self.number("string")?,
+                        line: self.number("line")?,
+                        column: self.number("column")?,
+                    },
                 })
             }
             tag::MARK => {

@@ -283,8 +283,15 @@ impl Text<'_> {
                     self.at(at_ns)
                 )
             }
-            Record::Location { at_ns, name: id } => {
-                format!("{} location name={}", self.at(at_ns), self.name(id))
+            Record::Location { at_ns, place } => {
+                format!(
+                    "{} location function={} file={} line={} column={}",
+                    self.at(at_ns),
+                    self.name(place.function),
+                    self.name(place.file),
+                    place.line,
+                    place.column
+                )
             }
             Record::Mark { kind, at_ns, text } => {
                 format!(

@@ -6,8 +6,8 @@
 
 use crate::layout::{MAX_RECORD_BYTES, tag};
 use crate::record::{
-    EventId, HandleId, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, OpId,
-    ReadyQuality, RequestId, StringId,
+    CodePlace, EventId, HandleId, HandleKind, LoopKind, LossKind, MarkKind, MicroKind,
+    NotRunningCause, OpId, ReadyQuality, RequestId, StringId,
 };
 
 /// The bytes from `position` on; `position <= limit` guarantees that they lie in the chunk.
@@ -303,10 +303,13 @@ pub fn not_running(
 
 /// What the current event was executing at `at_ns`.
 #[inline]
-pub fn location(out: &mut Window, last_ns: u64, at_ns: u64, name: StringId) -> Encoded {
+pub fn location(out: &mut Window, last_ns: u64, at_ns: u64, place: CodePlace) -> Encoded {
     let mut cursor = Cursor::new(out, tag::LOCATION, last_ns);
     cursor.time(at_ns);
-    cursor.put32(name);
+    cursor.put32(place.function);
+    cursor.put32(place.file);
+    cursor.put32(place.line);
+    cursor.put32(place.column);
     cursor.done()
 }
 

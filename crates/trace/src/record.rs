@@ -111,7 +111,7 @@ pub enum Record {
         cause: NotRunningCause,
     },
     /// What the current event was executing at that time.
-    Location { at_ns: Ns, name: StringId },
+    Location { at_ns: Ns, place: CodePlace },
     /// A moment of the run.
     Mark {
         kind: MarkKind,
@@ -125,6 +125,19 @@ pub enum Record {
         count: u64,
         events: u32,
     },
+}
+
+/// A place in the JavaScript that ran, as V8 told it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct CodePlace {
+    /// Name of the function; 0 for one without a name and for the code of a module.
+    pub function: StringId,
+    /// Path of the script, or what else it is called.
+    pub file: StringId,
+    /// From 1; 0 unknown.
+    pub line: u32,
+    /// From 1, in UTF-16 units; 0 unknown.
+    pub column: u32,
 }
 
 /// When what an event waits for was complete.

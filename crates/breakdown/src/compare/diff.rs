@@ -343,7 +343,7 @@ impl Comparing<'_> {
 
     fn culprit(&self, side: &Side<'_>, who: &Who) -> CulpritKey {
         let text = |name: Option<u32>| name.map(|name| side.profile.places.text(name));
-        let location = text(who.location).map(|location| without_line(location).to_owned());
+        let location = text(who.line).map(|location| without_line(location).to_owned());
         let route = text(who.route).map(str::to_owned);
         (who.kind, route, who.word, location)
     }

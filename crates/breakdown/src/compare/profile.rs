@@ -3,10 +3,12 @@
 //! Memory depends on how many routes, blocks and different latencies there are, all of which are
 //! bounded, and not on how long the recording is.
 
+use std::collections::HashMap;
+
 use bobtail_graph::{
     Culprit as PathCulprit, Graph, Options, RequestPath, Resource, SegmentKind, Walks, Window,
 };
-use bobtail_trace::record::{Record, StringId};
+use bobtail_trace::record::{CodePlace, Record};
 
 use super::blocks::Blocks;
 use super::cell::Cell;
@@ -15,6 +17,7 @@ use super::resampling::{Weights, drawings};
 use super::route_cells::{Growing, RouteCells};
 use crate::blame::Who;
 use crate::names::{Name, Names, Numbered, Translation};
+use crate::places::located;
 use crate::population::Population;
 use crate::resources::Resources;
 use crate::strings::Strings;
@@ -132,7 +135,8 @@ pub fn profile<E>(
         survey,
         routes: Translation::default(),
         resources: Translation::default(),
-        places: Translation::default(),
+        culprit_routes: Translation::default(),
+        places: HashMap::new(),
     };
     for record in records {
         graph.push(record?, &mut |path: &RequestPath, _: Window<'_>| {
@@ -149,7 +153,8 @@ struct Adding<'a, S: ?Sized> {
     survey: &'a Survey,
     routes: Translation,
     resources: Translation,
-    places: Translation,
+    culprit_routes: Translation,
+    places: HashMap<CodePlace, Name>,
 }
 
 impl<S: Strings + ?Sized> Adding<'_, S> {
@@ -197,7 +202,7 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
                 let who = self.who(culprit);
                 let other = |who: Who| Who {
                     route: Some(0),
-                    location: None,
+                    line: None,
                     ..who
                 };
                 let culprits = &mut self.profile.culprits;
@@ -209,12 +214,19 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
     fn who(&mut self, culprit: &PathCulprit) -> Who {
         // The culprit may not have had its route yet when it was in the way.
         let learned = self.survey.routes.get(&culprit.route);
-        let route = self.place(learned.copied().unwrap_or(culprit.route));
-        let location = self.place(culprit.location);
-        Who::new(culprit.kind, route, location)
+        let route = learned.copied().unwrap_or(culprit.route);
+        let names = &mut self.profile.places;
+        let route = self.culprit_routes.name(route, self.strings, names);
+        Who::new(culprit.kind, route, self.place(culprit.location))
     }
 
-    fn place(&mut self, id: StringId) -> Option<Name> {
-        self.places.name(id, self.strings, &mut self.profile.places)
+    fn place(&mut self, place: CodePlace) -> Option<Name> {
+        if let Some(&known) = self.places.get(&place) {
+            return Some(known);
+        }
+        let located = located(place, self.strings)?;
+        let name = self.profile.places.number(&located.location);
+        self.places.insert(place, name);
+        Some(name)
     }
 }

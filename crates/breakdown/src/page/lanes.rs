@@ -4,10 +4,11 @@
 //! drawn together with its neighbours, and the sums are told by the segments, never by this.
 
 use bobtail_graph::{Doing, Interruption, LoopEventTimes, LoopRun, RequestPath, Resource, Window};
-use bobtail_trace::record::{LoopKind, Ns, StringId};
+use bobtail_trace::record::{CodePlace, LoopKind, Ns, StringId};
 
 use crate::page::rows::{InterruptionRow, JobRow, RunRow, Text, TimelineRow};
 use crate::page::texts::Texts;
+use crate::places::located;
 use crate::strings::Strings;
 
 /// Pieces that are told apart over the whole width.
@@ -61,6 +62,11 @@ impl<S: Strings + ?Sized> Drawing<'_, S> {
     }
 
     /// Runs that together are shorter than a step are one, called after the longest of them.
+    fn location(&mut self, place: CodePlace) -> Text {
+        let located = located(place, self.strings);
+        self.texts.maybe(located.map(|l| l.location).as_deref())
+    }
+
     fn runs(&mut self, runs: impl Iterator<Item = LoopRun>) -> Vec<RunRow> {
         let mut rows = Vec::new();
         let mut group: Option<(LoopRun, u64, Ns, u32)> = None;
@@ -101,7 +107,7 @@ impl<S: Strings + ?Sized> Drawing<'_, S> {
             event: run.event,
             request: run.request,
             route: self.text(run.route),
-            location: self.text(run.location),
+            location: self.location(run.location),
             merged,
         }
     }

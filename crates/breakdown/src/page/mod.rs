@@ -22,6 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bobtail_trace::record::{Record, RequestId};
 
+use crate::blame::PlaceTimes;
 use crate::names::Name;
 use crate::page::curve::Curve;
 use crate::page::gallery::{Shown, gallery};
@@ -215,15 +216,18 @@ impl Page {
 
     /// Culprits by what they did to all, and what each did to whom.
     fn blame(&mut self) -> (Vec<CulpritRow>, Vec<BlameRow>) {
-        type Key = (CulpritKind, Option<String>, String, Option<String>);
-        let mut inflicted: BTreeMap<Key, u64> = BTreeMap::new();
+        type Key = (CulpritKind, Option<String>, String, Option<Name>);
+        let mut inflicted: BTreeMap<Key, (u64, PlaceTimes)> = BTreeMap::new();
         let mut rows = Vec::new();
         for (&(process, route), blame) in &self.tally.blame {
             let route = route.map(|route| self.place(route));
-            for one in blame.ranked(&self.tally.places) {
-                let key = (one.kind, one.route, one.word, one.location);
+            for row in blame.ranked(&self.tally.culprit_routes, &self.tally.places) {
+                let one = row.culprit;
+                let key = (one.kind, one.route, one.word, row.line);
                 if route.is_none() {
-                    *inflicted.entry(key.clone()).or_default() += one.inflicted_ns;
+                    let (ns, places) = inflicted.entry(key.clone()).or_default();
+                    *ns += one.inflicted_ns;
+                    places.merge(&row.places);
                 }
                 let told = [
                     one.inflicted_ns,
@@ -235,7 +239,7 @@ impl Page {
             }
         }
         let mut ranked: Vec<_> = inflicted.into_iter().collect();
-        ranked.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        ranked.sort_by(|(a, (a_ns, _)), (b, (b_ns, _))| b_ns.cmp(a_ns).then_with(|| a.cmp(b)));
         ranked.truncate(CULPRITS_SHOWN);
         let numbers: BTreeMap<&Key, usize> = ranked.iter().map(|(key, _)| key).zip(0..).collect();
         rows.retain(|(key, ..)| numbers.contains_key(key));
@@ -251,14 +255,16 @@ impl Page {
             longest_ns: told[3],
         });
         let blame = blame.collect();
-        let texts = &mut self.texts;
+        let (texts, places) = (&mut self.texts, &self.tally.places);
         let culprits = ranked
             .iter()
-            .map(|((kind, route, word, location), _)| CulpritRow {
+            .map(|((kind, route, word, _), (_, times))| CulpritRow {
                 kind: texts.of(kind.word()),
                 route: texts.maybe(route.as_deref()),
                 word: texts.of(word),
-                location: texts.maybe(location.as_deref()),
+                location: times
+                    .main()
+                    .map_or(0, |id| texts.of(&places.get(id).located.location)),
             });
         (culprits.collect(), blame)
     }

@@ -7,12 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bobtail_graph::{CulpritKind, RequestPath};
-use bobtail_trace::record::{RequestId, StringId};
+use bobtail_trace::record::{CodePlace, RequestId, StringId};
 
-use crate::blame::{Blame, Who};
+use crate::blame::{Blame, Cause, Who};
 use crate::names::{Name, Names, Translation};
 use crate::page::bands::Bands;
 use crate::page::curve::Curve;
+use crate::places::{PlaceId, Places, PlacesOfTrace};
 use crate::population::Population;
 use crate::strings::Strings;
 use crate::sums::Sums;
@@ -34,7 +35,9 @@ pub struct Tally {
     pub(crate) bands: Bands,
     threshold_ns: u64,
     pub(crate) routes: Names,
-    pub(crate) places: Names,
+    pub(crate) places: Places,
+    /// Routes of culprits.
+    pub(crate) culprit_routes: Names,
     pub(crate) cells: BTreeMap<(usize, Name, u8), Sums>,
     pub(crate) curves: BTreeMap<(usize, Name), Curve>,
     /// Of the tail requests of a process, of one route and of all.
@@ -52,7 +55,8 @@ impl Tally {
             bands: Bands::of(population),
             threshold_ns: population.tail.threshold_ns,
             routes: Names::new(ROUTES),
-            places: Names::new(LOCATIONS),
+            places: Places::new(LOCATIONS),
+            culprit_routes: Names::new(LOCATIONS),
             cells: BTreeMap::new(),
             curves: BTreeMap::new(),
             blame: BTreeMap::new(),
@@ -76,7 +80,8 @@ impl Tally {
             survey,
             routes_seen: BTreeSet::new(),
             routes: Translation::default(),
-            places: Translation::default(),
+            culprit_routes: Translation::default(),
+            places: PlacesOfTrace::default(),
         }
     }
 }
@@ -89,7 +94,8 @@ pub struct Counting<'a, S: ?Sized> {
     survey: &'a Survey,
     routes_seen: BTreeSet<Name>,
     routes: Translation,
-    places: Translation,
+    culprit_routes: Translation,
+    places: PlacesOfTrace,
 }
 
 impl<S: Strings + ?Sized> Counting<'_, S> {
@@ -135,25 +141,33 @@ impl<S: Strings + ?Sized> Counting<'_, S> {
         for segment in &path.segments {
             for culprit in path.culprits_of(segment) {
                 let learned = self.survey.routes.get(&culprit.route).copied();
-                let route = self.place(learned.unwrap_or(culprit.route));
-                let location = self.place(culprit.location);
-                let who = Who::new(culprit.kind, route, location);
+                let route = self.culprit_route(learned.unwrap_or(culprit.route));
+                let place = self.place(culprit.location);
+                let line = place.map(|id| self.tally.places.get(id).line);
+                let who = Who::new(culprit.kind, route, line);
                 let number = match culprit.kind {
                     CulpritKind::Gc(_) => culprit.collection,
                     _ => culprit.event,
                 };
                 let event = (self.trace as u32, number);
+                let cause = Cause { event, place };
                 let all = &mut *self.tally;
                 for of in [None, Some(victim)] {
                     let blame = all.blame.entry((self.trace, of)).or_default();
-                    blame.add(who, all.requests, event, culprit.duration_ns);
+                    blame.add(who, all.requests, cause, culprit.duration_ns);
                 }
             }
         }
     }
 
-    fn place(&mut self, id: StringId) -> Option<Name> {
-        self.places.name(id, self.strings, &mut self.tally.places)
+    fn culprit_route(&mut self, id: StringId) -> Option<Name> {
+        let names = &mut self.tally.culprit_routes;
+        self.culprit_routes.name(id, self.strings, names)
+    }
+
+    fn place(&mut self, place: CodePlace) -> Option<PlaceId> {
+        let places = &mut self.tally.places;
+        self.places.place(place, self.strings, places)
     }
 }
 

@@ -13,7 +13,7 @@ fn explained() -> Explain {
         open 2 server
         0ms  begin #1 read handle=1 ready=0ms
              source 1 "GET /export"
-        20ms at "serialize export.ts:88"
+        20ms at "serialize export.ts:88:5"
         30ms sink 1 200
              end
         31ms begin #2 read handle=2 ready=10ms
@@ -73,7 +73,10 @@ fn segments_and_culprits_of_the_slowest_request() {
     assert_eq!(answer.segments[1].work.gc_ns, None);
     let culprit = &answer.segments[0].culprits[0];
     assert_eq!(culprit.route.as_deref(), Some("GET /export"));
-    assert_eq!(culprit.location.as_deref(), Some("serialize export.ts:88"));
+    assert_eq!(
+        culprit.location.as_deref(),
+        Some("serialize export.ts:88:5")
+    );
     assert_eq!(culprit.duration_ns, 20_000_000);
     assert_eq!(answer.segments[4].culprits[0].word, "gc scavenge");
 }

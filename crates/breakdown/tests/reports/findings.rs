@@ -53,7 +53,7 @@ fn a_hog_is_named_by_route_and_place() {
     let report = repeated_at(
         r#"@0 begin read handle=900 ready=@0
            source $1 "GET /export?id=$1"
-           @20 at "serialize export.ts:88"
+           @20 at "serialize export.ts:88:5"
            @60 sink $1 200 "GET /export"
            end
            begin read handle=901 ready=@0
@@ -66,7 +66,7 @@ fn a_hog_is_named_by_route_and_place() {
     assert!(
         finding
             .sentence
-            .contains("serialize export.ts:88 (GET /export)"),
+            .contains("serialize export.ts:88:5 (GET /export)"),
         "{finding:?}"
     );
     let hog = &report.culprits[0];

@@ -6,5 +6,6 @@ mod findings;
 mod page;
 mod recordings;
 mod schema;
+mod sources;
 mod support;
 mod work;

@@ -144,14 +144,13 @@ impl<S: Strings + ?Sized> Spans<'_, S> {
             attribute("bobtail.culprit.type", &*culprit_word(culprit.kind)),
             attribute("bobtail.culprit.durationNs", culprit.duration_ns),
         ];
-        let texts = [
-            ("bobtail.culprit.route", culprit.route),
-            ("bobtail.culprit.location", culprit.location),
-        ];
-        let told = texts
-            .into_iter()
-            .filter_map(|(key, id)| Some((key, self.source.text(id)?)));
-        attributes.extend(told.map(|(key, text)| attribute(key, text)));
+        if let Some(route) = self.source.text(culprit.route) {
+            attributes.push(attribute("bobtail.culprit.route", route));
+        }
+        if let Some(location) = self.source.location(culprit.location) {
+            let text = location.to_string();
+            attributes.push(attribute("bobtail.culprit.location", &*text));
+        }
         if culprit.event != 0 {
             let event = u64::from(culprit.event);
             attributes.push(attribute("bobtail.culprit.event", event));

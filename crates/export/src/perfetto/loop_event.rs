@@ -181,12 +181,18 @@ pub(super) fn args_of<S: Strings + ?Sized>(
         args.push(("readyQuality", Value::Text(quality.word().to_owned())));
     }
     let texts = [
-        ("resource", source.resource(facts.resource)),
-        ("location", source.text(facts.location)),
+        (
+            "resource",
+            source.resource(facts.resource).map(str::to_owned),
+        ),
+        (
+            "location",
+            source.location(facts.location).map(|at| at.to_string()),
+        ),
     ];
     let told = texts
         .into_iter()
-        .filter_map(|(name, text)| Some((name, text?)));
-    args.extend(told.map(|(name, text)| (name, Value::Text(text.to_owned()))));
+        .filter_map(|(name, text)| Some((name, Value::Text(text?))));
+    args.extend(told);
     args
 }

@@ -161,7 +161,7 @@ impl<'a, S: Strings + ?Sized> Requests<'a, S> {
         if let Some(route) = self.source.text(culprit.route) {
             text = format!("{text} {route}");
         }
-        if let Some(location) = self.source.text(culprit.location) {
+        if let Some(location) = self.source.location(culprit.location) {
             text = format!("{text} ({location})");
         }
         match culprit.event {

@@ -1,6 +1,8 @@
-//! Frames by number: a text that stands in a stack, with file and line where it is a code location.
+//! Frames by number: a word that stands in a stack, or a code location with its file and line.
 
 use std::collections::HashMap;
+
+use bobtail_breakdown::CodeLocation;
 
 /// Number of a frame, from 1, as pprof numbers locations.
 pub(super) type FrameId = u32;
@@ -16,23 +18,22 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// Of a location as the recorder writes it: `function file:line`.
-    fn of_location(text: &str) -> Self {
-        let plain = || Self {
-            name: text.to_owned(),
-            ..Self::default()
+    fn of_location(location: &CodeLocation) -> Self {
+        let name = match location.function.as_str() {
+            "" => "(anonymous)",
+            name => name,
         };
-        let Some((place, line)) = text.rsplit_once(':') else {
-            return plain();
-        };
-        let Ok(line) = line.parse() else {
-            return plain();
-        };
-        let (name, file) = place.rsplit_once(' ').unwrap_or(("(anonymous)", place));
         Self {
             name: name.to_owned(),
-            file: file.to_owned(),
-            line,
+            file: location.file.clone(),
+            line: location.line.into(),
+        }
+    }
+
+    fn of_word(text: &str) -> Self {
+        Self {
+            name: text.to_owned(),
+            ..Self::default()
         }
     }
 }
@@ -41,37 +42,34 @@ impl Frame {
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     pub all: Vec<Frame>,
-    /// By whether it is a location, and its text.
-    known: [HashMap<String, FrameId>; 2],
+    words: HashMap<String, FrameId>,
+    locations: HashMap<CodeLocation, FrameId>,
 }
 
 impl Frames {
     /// A frame that is a word.
     pub fn word(&mut self, text: &str) -> FrameId {
-        self.number(text, false)
+        if let Some(&number) = self.words.get(text) {
+            return number;
+        }
+        let number = self.push(Frame::of_word(text));
+        self.words.insert(text.to_owned(), number);
+        number
     }
 
     /// A frame that is a code location.
-    pub fn location(&mut self, text: &str) -> FrameId {
-        self.number(text, true)
-    }
-
-    fn number(&mut self, text: &str, is_location: bool) -> FrameId {
-        let known = &mut self.known[usize::from(is_location)];
-        if let Some(&number) = known.get(text) {
+    pub fn location(&mut self, location: &CodeLocation) -> FrameId {
+        if let Some(&number) = self.locations.get(location) {
             return number;
         }
-        self.all.push(if is_location {
-            Frame::of_location(text)
-        } else {
-            Frame {
-                name: text.to_owned(),
-                ..Frame::default()
-            }
-        });
-        let number = self.all.len() as FrameId;
-        known.insert(text.to_owned(), number);
+        let number = self.push(Frame::of_location(location));
+        self.locations.insert(location.clone(), number);
         number
+    }
+
+    fn push(&mut self, frame: Frame) -> FrameId {
+        self.all.push(frame);
+        self.all.len() as FrameId
     }
 }
 
@@ -79,28 +77,33 @@ impl Frames {
 mod tests {
     use super::*;
 
+    fn location(function: &str) -> CodeLocation {
+        CodeLocation {
+            function: function.to_owned(),
+            file: "/srv/a b.js".to_owned(),
+            line: 77,
+            column: 3,
+        }
+    }
+
     #[test]
     fn a_location_has_function_file_and_line() {
-        for (text, name, file, line) in [
-            (
-                "exportOrders server.cjs:77",
-                "exportOrders",
-                "server.cjs",
-                77,
-            ),
-            ("get total /srv/a/b.js:3", "get total", "/srv/a/b.js", 3),
-            ("node:fs:12", "(anonymous)", "node:fs", 12),
-            ("serialize", "serialize", "", 0),
-        ] {
-            let (name, file) = (name.to_owned(), file.to_owned());
-            assert_eq!(Frame::of_location(text), Frame { name, file, line });
+        for (function, shown) in [("get total", "get total"), ("", "(anonymous)")] {
+            let frame = Frame {
+                name: shown.to_owned(),
+                file: "/srv/a b.js".to_owned(),
+                line: 77,
+            };
+            assert_eq!(Frame::of_location(&location(function)), frame);
         }
     }
 
     #[test]
     fn a_frame_has_one_number() {
         let mut frames = Frames::default();
-        let numbers = [frames.word("a"), frames.location("a"), frames.word("a")];
+        let place = location("a");
+        let numbers = [frames.word("a"), frames.location(&place), frames.word("a")];
         assert_eq!(numbers, [1, 2, 1]);
+        assert_eq!(frames.location(&place), 2);
     }
 }

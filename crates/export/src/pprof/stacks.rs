@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use bobtail_breakdown::{Strings, culprit_word};
 use bobtail_graph::{RequestPath, Segment, SegmentKind, Window};
-use bobtail_trace::record::StringId;
+use bobtail_trace::record::CodePlace;
 
 use super::frames::{FrameId, Frames};
 use crate::segment::work_of;
@@ -104,7 +104,8 @@ impl Stacks {
         stack.push(self.frames.word(segment.event_kind.word()));
         let location = window
             .event(path, segment.event)
-            .map_or(0, |facts| facts.location);
+            .map(|facts| facts.location)
+            .unwrap_or_default();
         self.push_location(source, location, &mut stack);
         let mut left_ns = segment.duration_ns;
         let mut part = |stacks: &mut Self, word: &str, ns: u64| {
@@ -131,11 +132,11 @@ impl Stacks {
     fn push_location<S: Strings + ?Sized>(
         &mut self,
         source: &Source<'_, S>,
-        location: StringId,
+        place: CodePlace,
         stack: &mut Vec<FrameId>,
     ) {
-        if let Some(text) = source.text(location) {
-            stack.push(self.frames.location(text));
+        if let Some(location) = source.location(place) {
+            stack.push(self.frames.location(&location));
         }
     }
 

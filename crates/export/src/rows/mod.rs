@@ -269,6 +269,7 @@ fn culprit_row<S: Strings + ?Sized>(
     (id, place): (&str, u64),
 ) -> Row {
     let other = (culprit.request != 0).then(|| source.trace.request_name(culprit.request));
+    let location = source.location(culprit.location).map(|at| at.to_string());
     vec![
         ("request", id.into()),
         ("segment", place.into()),
@@ -280,7 +281,7 @@ fn culprit_row<S: Strings + ?Sized>(
         ),
         ("culprit_request", other.as_deref().into()),
         ("route", source.text(culprit.route).into()),
-        ("location", source.text(culprit.location).into()),
+        ("location", location.as_deref().into()),
         (
             "collection",
             (culprit.collection != 0)

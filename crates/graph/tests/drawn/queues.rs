@@ -13,9 +13,9 @@ fn a_hog_is_named_with_its_route_and_location() {
         open 2 server
         0ms  begin #1 read handle=1 ready=0ms
              source 1 "GET /export?id=1"
-        10ms at "serialize export.ts:88"
-        20ms at "write export.ts:90"
-        30ms at "serialize export.ts:88"
+        10ms at "serialize export.ts:88:5"
+        20ms at "write export.ts:90:3"
+        30ms at "serialize export.ts:88:14"
         62ms sink 1 200 "GET /export"
              end
         63ms begin #2 read handle=2 ready=12ms
@@ -25,7 +25,7 @@ fn a_hog_is_named_with_its_route_and_location() {
         "#,
         2,
         "GET /x 52ms
-         queue 51ms read#2 < read#1 GET /export serialize export.ts:88 50ms, other 1ms
+         queue 51ms read#2 < read#1 GET /export serialize export.ts:88:14 50ms, other 1ms
          exec 1ms read#2",
     );
 }

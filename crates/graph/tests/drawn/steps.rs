@@ -171,7 +171,7 @@ fn work_that_goes_on_after_the_wait_began_is_in_its_way() {
         0ms  begin #1 read handle=1 ready=0ms
              source 1 "GET /x"
              register pool op=1 "fs.stat"
-        20ms at "render app.js:7"
+        20ms at "render app.js:7:9"
         50ms end
              begin #2 pool op=1 ready=2ms run=2ms
              sink 1 200
@@ -180,7 +180,7 @@ fn work_that_goes_on_after_the_wait_began_is_in_its_way() {
         1,
         "GET /x 50ms
          io 2ms pool-run pool#2 fs.stat
-         queue 48ms pool#2 < read#1 GET /x render app.js:7 48ms",
+         queue 48ms pool#2 < read#1 GET /x render app.js:7:9 48ms",
     );
 }
 

@@ -84,9 +84,13 @@ fn segment_text(text: &mut String, path: &RequestPath, segment: &Segment, drawn:
             CulpritKind::Event(kind) => {
                 write!(text, "{}#{}", kind.word(), culprit.event).unwrap();
                 let route = drawn.text(culprit.route);
-                let location = drawn.text(culprit.location);
-                for name in [route, location].into_iter().filter(|n| !n.is_empty()) {
-                    write!(text, " {name}").unwrap();
+                if !route.is_empty() {
+                    write!(text, " {route}").unwrap();
+                }
+                let place = culprit.location;
+                if place.file != 0 {
+                    let (function, file) = (drawn.text(place.function), drawn.text(place.file));
+                    write!(text, " {function} {file}:{}:{}", place.line, place.column).unwrap();
                 }
             }
             kind => *text += kind.word(),

@@ -190,7 +190,7 @@ impl TraceWriter {
                 route,
                 status,
             } => encode::sink(out, last_ns, at(at_ns)?, request, route, status),
-            Record::Location { at_ns, name } => encode::location(out, last_ns, at(at_ns)?, name),
+            Record::Location { at_ns, place } => encode::location(out, last_ns, at(at_ns)?, place),
             Record::Mark { kind, at_ns, text } => {
                 encode::mark(out, last_ns, at(at_ns)?, kind, text)
             }

@@ -4,8 +4,8 @@
 //! them into a valid sequence; a shrunken plan is still valid.
 
 use bobtail_trace::record::{
-    HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, Ns, Ready, ReadyQuality,
-    Record,
+    CodePlace, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, Ns, Ready,
+    ReadyQuality, Record,
 };
 
 use crate::support::START_NS;
@@ -152,7 +152,12 @@ fn fact(step: &Step, now: &mut Ns) -> Record {
         }
         12 => Record::Location {
             at_ns: step.time(now),
-            name: a,
+            place: CodePlace {
+                function: a,
+                file: b,
+                line: a.rotate_left(7),
+                column: b.rotate_left(7),
+            },
         },
         13 => Record::Mark {
             kind: pick(MarkKind::ALL, a),

@@ -6,8 +6,8 @@
 use bobtail_trace::dump::{dump, error_line};
 use bobtail_trace::layout::chunk;
 use bobtail_trace::record::{
-    HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, Ready, ReadyQuality,
-    Record,
+    CodePlace, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, Ready,
+    ReadyQuality, Record,
 };
 use bobtail_trace::{Detail, Header, OnDamage, TraceReader, TraceWriter, WriteError};
 
@@ -81,7 +81,8 @@ fn every_record() -> Result<Vec<u8>, WriteError> {
         "GET /héllo?x=1",
         "/hello",
         "example.org:443",
-        "serialize src/export.ts:88",
+        "serialize",
+        "src/export.ts",
         "",
     ];
     let ids = names.map(|name| writer.intern(name));
@@ -176,8 +177,8 @@ fn fact_ns(ns: u64) -> u64 {
     START_NS + 1_100_000 + ns
 }
 
-fn facts(ids: [u32; 5]) -> Vec<Record> {
-    let [name, route, resource, place, empty] = ids;
+fn facts(ids: [u32; 6]) -> Vec<Record> {
+    let [name, route, resource, function, file, empty] = ids;
     let at = fact_ns;
     let register = |op, kind, ns, resource, due_ns: Option<u64>| Record::Register {
         op,
@@ -212,7 +213,12 @@ fn facts(ids: [u32; 5]) -> Vec<Record> {
         },
         Record::Location {
             at_ns: at(60),
-            name: place,
+            place: CodePlace {
+                function,
+                file,
+                line: 88,
+                column: 21,
+            },
         },
     ];
     records.extend(costs());

@@ -133,7 +133,7 @@ const READERS = {
   source: (c) => ({ atNs: c.time(), ...c.numbers('request', 'name') }),
   sink: (c) => ({ atNs: c.time(), ...c.numbers('request', 'name', 'status') }),
   gc: (c) => ({ atNs: c.time(), ...c.numbers('durationNs', 'kind') }),
-  location: (c) => ({ atNs: c.time(), ...c.numbers('name') }),
+  location: (c) => ({ atNs: c.time(), ...c.numbers('function', 'name', 'line', 'column') }),
   mark: (c) => ({ atNs: c.time(), ...c.numbers('kind', 'name') }),
   work(c, low, high) {
     const r = { atNs: c.time(), spanNs: c.varint(), jitNs: 0, icNs: 0 };

@@ -20,6 +20,7 @@ export interface SegmentCulprit {
   readonly route: string | null;
   readonly type: string;
   readonly location: string | null;
+  readonly generatedLocation: string | null;
   readonly durationNs: number;
   /** The collection of which this is a part. */
   readonly pause: Pause | null;
@@ -57,6 +58,7 @@ export interface ExplainedEvent {
   readonly beginNs: number | null;
   readonly endNs: number | null;
   readonly location: string | null;
+  readonly generatedLocation: string | null;
   readonly resource: string | null;
   readonly onPath: boolean;
 }

@@ -81,7 +81,10 @@ export interface Culprit {
   readonly kind: 'event' | 'gc' | 'loop' | 'cpu';
   readonly route: string | null;
   readonly type: string;
+  /** `function file:line:column`: in the source, where a source map leads to it. */
   readonly location: string | null;
+  /** The same in what ran, if `location` is in a source. */
+  readonly generatedLocation: string | null;
   /** Total over all tail requests. */
   readonly inflictedNs: number;
   readonly victims: number;
