@@ -52,7 +52,7 @@ pub(crate) struct Write {
 const HANDLES_YOUNG: usize = 1 << 12;
 const HANDLES_OLD: usize = 1 << 16;
 /// How far back the writes to one handle are searched.
-const WRITES_SEARCHED: usize = 4096;
+pub(crate) const WRITES_SEARCHED: usize = 4096;
 
 #[derive(Debug)]
 pub(crate) struct Handles {

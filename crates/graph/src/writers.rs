@@ -3,6 +3,7 @@
 use bobtail_trace::record::{EventId, HandleKind, Ns, RequestId};
 
 use crate::events::LoopEvent;
+use crate::handles::WRITES_SEARCHED;
 use crate::history::History;
 
 /// When `event` began to wait for `within`: its last write to that handle, else its end.
@@ -36,7 +37,8 @@ pub(crate) fn last_write_of(
 
 /// The event of the last write, when all writes since the previous event on the handle are of
 /// this request and of one loop event. Two questions asked at two moments on one socket would have
-/// two answers, and nothing tells which one this is.
+/// two answers, and nothing tells which one this is. Nor is anybody alone among more writes than
+/// are searched.
 pub(crate) fn sole_writer(
     history: &History,
     within: &LoopEvent,
@@ -46,10 +48,12 @@ pub(crate) fn sole_writer(
     let mut writes = history.handles.back_from(within.last_write);
     let last = writes.next().filter(|w| w.request == request)?;
     let asked_in = loop_event(last.event);
+    let mut searched = 1;
     let alone = writes
         .take_while(|w| w.event >= within.previous_on_handle)
+        .inspect(|_| searched += 1)
         .all(|w| w.request == request && loop_event(w.event) == asked_in);
-    alone.then_some(last.event)
+    (alone && searched < WRITES_SEARCHED).then_some(last.event)
 }
 
 /// A question that somebody asked on a socket on which the one who waits did not.

@@ -1,6 +1,9 @@
 //! Sockets to other services: who asked, who waits, and what is only guessed.
 
-use super::support::check;
+use bobtail_graph::Options;
+use bobtail_testkit::draw;
+
+use super::support::{check, paths};
 
 #[test]
 fn a_pooled_connection_is_not_confused_by_a_timer_of_the_same_request() {
@@ -53,6 +56,40 @@ fn a_callback_whose_request_alone_wrote_to_the_socket_is_exact() {
          queue 1ms read#2 < other 1ms
          exec 1ms read#2",
     );
+}
+
+/// Somebody else asks, then request 1 writes `count` times; the answer may be to either.
+fn many_writes(count: usize) -> String {
+    format!(
+        r#"
+        open 1 server
+        open 2 client "api:80"
+        open 3 server
+        0ms  begin #1 read handle=3 ready=0ms
+             source 2 "GET /other"
+             write 2
+        1ms  end
+        2ms  begin #2 read handle=1 ready=2ms
+             source 1 "GET /upload"
+        {}
+        3ms  end
+        8ms  begin #3 read handle=2 ready=7ms
+        9ms  sink 1 200
+             end
+        "#,
+        "     write 2\n".repeat(count)
+    )
+}
+
+#[test]
+fn among_more_writes_than_are_searched_nobody_is_alone() {
+    // With few, the other one is seen; with many, it may be there.
+    for count in [10, 5_000] {
+        let drawn = draw(&many_writes(count));
+        let paths = paths(&drawn, Options::default());
+        let path = paths.iter().find(|p| p.id == 1).expect("finished");
+        assert_eq!(path.inferred_hops, 1, "{count} writes");
+    }
 }
 
 /// Two requests write before the first answer, which then answers one of them.
