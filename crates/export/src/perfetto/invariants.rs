@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::convert::Infallible;
 
 use bobtail_breakdown::TraceInfo;
-use bobtail_testkit::{Shape, Simulation};
+use bobtail_testkit::{Random, Shape, Simulation};
 use bobtail_trace::record::{Ns, Record, RequestId};
 use proptest::prelude::*;
 use prost::Message;
@@ -154,5 +154,18 @@ proptest! {
             .collect();
         prop_assert_eq!(ends.len() as u64, count);
         prop_assert!(ends.iter().all(|flow| flows.contains(flow)));
+    }
+
+    /// As after damage: times that run backwards, ends without a begin.
+    #[test]
+    fn records_without_sense_still_make_slices_that_nest(seed: u64, swaps in 1..200usize) {
+        let mut simulation = Simulation::new(seed, Shape::default());
+        let mut records: Vec<Record> = simulation.by_ref().take(600).collect();
+        let mut random = Random::new(seed);
+        for _ in 0..swaps {
+            let [one, other] = [0; 2].map(|_| random.below(records.len() as u64) as usize);
+            records.swap(one, other);
+        }
+        shown(&exported(&simulation, &records, &Chosen::All).0);
     }
 }
