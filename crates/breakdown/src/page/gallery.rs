@@ -18,10 +18,10 @@ use crate::trace_info::TraceInfo;
 /// Segments of a request, beyond which it is not shown.
 const SEGMENTS: usize = 2000;
 /// Culprits of a segment; the smaller ones are told together.
-const CULPRITS: usize = 16;
+const CULPRITS: usize = 12;
 /// Events on the path and beside it; of the latter the longest, own ones first.
 const EVENTS_ON_PATH: usize = 400;
-const EVENTS_BESIDE: usize = 40;
+const EVENTS_BESIDE: usize = 24;
 const SMALLER: &str = "shorter ones together";
 
 /// A request and its number in its trace.

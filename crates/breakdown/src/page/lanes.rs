@@ -12,7 +12,7 @@ use crate::places::located;
 use crate::strings::Strings;
 
 /// Pieces that are told apart over the whole width.
-const PIECES: u64 = 500;
+const PIECES: u64 = 320;
 /// Share of the latency that is shown before the request was ready.
 const BEFORE: u64 = 10;
 const JOBS: usize = 150;
@@ -61,12 +61,12 @@ impl<S: Strings + ?Sized> Drawing<'_, S> {
         self.texts.maybe(self.strings.get(id))
     }
 
-    /// Runs that together are shorter than a step are one, called after the longest of them.
     fn location(&mut self, place: CodePlace) -> Text {
         let located = located(place, self.strings);
         self.texts.maybe(located.map(|l| l.location).as_deref())
     }
 
+    /// Runs that together are shorter than a step are one, called after the longest of them.
     fn runs(&mut self, runs: impl Iterator<Item = LoopRun>) -> Vec<RunRow> {
         let mut rows = Vec::new();
         let mut group: Option<(LoopRun, u64, Ns, u32)> = None;

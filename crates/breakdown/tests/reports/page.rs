@@ -195,7 +195,7 @@ fn what_the_loop_did_is_told_without_gaps() {
             at_ns += run.duration_ns as i64;
         }
         assert_eq!(at_ns, timeline.to_ns, "{}", request.id);
-        assert!(timeline.runs.len() <= 1001, "{}", timeline.runs.len());
+        assert!(timeline.runs.len() <= 641, "{}", timeline.runs.len());
     }
 }
 
@@ -248,7 +248,7 @@ fn lanes_show_collections_jobs_and_who_waits() {
     assert_eq!(job.submit_ns, Some(1_000_000));
     assert_eq!((job.begin_ns, job.duration_ns), (2_000_000, 4_000_000));
     assert_eq!(text(&page, job.resource), "fs.open /data");
-    let step_ns = 13_200_000 / 500;
+    let step_ns = 13_200_000 / 320;
     let waiting: Vec<_> = timeline.waiting.chunks(2).collect();
     let times = [1_000_000, 2_000_000, 6_000_000, 10_000_000];
     assert_eq!(waiting.len(), 4, "{waiting:?}");

@@ -14,6 +14,7 @@ import { type ExportFlags, parseSelection } from './export/selection';
 import { Failure } from './failure';
 import type { Bursts, Detail } from './json/run';
 import { parseCount, parseDurationNs, parsePercentile, parseSizeBytes } from './quantity';
+import type { Recorded } from './record/record';
 import { parseRequestId } from './request-id';
 
 const MAX_SIZE_DEFAULT = '512m';
@@ -120,7 +121,7 @@ function addRecord(program: Command): void {
         throw new Failure('usage', '--duration must be longer than --warmup', flags.duration);
       }
       const { record } = await import('./record/record');
-      const recorded = await record({
+      await record({
         command,
         out: flags.out,
         ...(flags.onPort === undefined ? {} : { onPort: flags.onPort }),
@@ -133,10 +134,8 @@ function addRecord(program: Command): void {
         maxTotalBytes: parseSizeBytes(flags.maxTotal, '--max-total'),
         bestEffort: flags.bestEffort,
         quiet: flags.quiet,
+        afterwards: (recorded) => reportAfterRecording(recorded, flags),
       });
-      if (recorded?.stoppedByRecorder && (flags.report || flags.html)) {
-        await reportAfterRecording(recorded.folder, flags);
-      }
     });
 }
 
@@ -159,13 +158,20 @@ function parseBursts(flags: RecordFlags): { bursts?: Bursts } {
   return { bursts: { everyNs, forNs } };
 }
 
-/** Reports are a courtesy here: when there is none, the recording still went as it went. */
-async function reportAfterRecording(folder: string, flags: RecordFlags): Promise<void> {
+/**
+ * Reports are a courtesy here: when there is none, the recording still went as it went. Who sends
+ * SIGTERM waits for the end and gets none; who presses Ctrl-C wants to see what came of it.
+ */
+async function reportAfterRecording(recorded: Recorded, flags: RecordFlags): Promise<void> {
+  const { folder, stoppedByRecorder, interruptedBy } = recorded;
+  if (interruptedBy !== undefined && interruptedBy !== 'SIGINT') {
+    return;
+  }
   const { report } = await import('./report/report');
-  const { quiet } = flags;
-  const format = flags.report ? 'text' : undefined;
-  const text = { folder, format, quiet } as const;
-  const attempts = flags.html ? [{ ...text, html: join(folder, 'report.html') }, text] : [text];
+  const format = flags.report && stoppedByRecorder ? 'text' : undefined;
+  const text = { folder, format, quiet: flags.quiet } as const;
+  const page = { ...text, html: join(folder, 'report.html'), afterwards: true };
+  const attempts = [...(flags.html ? [page] : []), ...(format === undefined ? [] : [text])];
   for (const attempt of attempts) {
     try {
       await report(attempt);
@@ -175,9 +181,6 @@ async function reportAfterRecording(folder: string, flags: RecordFlags): Promise
         throw error;
       }
       tell(`bobtail: no ${'html' in attempt ? 'HTML ' : ''}report: ${error.message}`);
-    }
-    if (format === undefined) {
-      return;
     }
   }
 }

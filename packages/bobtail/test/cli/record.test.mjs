@@ -152,6 +152,7 @@ test('a failed load is told and has its own code', async (t) => {
   const args = [
     'record',
     '--no-report',
+    '--no-html',
     '--on-port',
     'sleep 0.3; exit 3',
     '--',

@@ -64,6 +64,8 @@ export interface CulpritName {
   readonly route: string | null;
   readonly type: string;
   readonly location: string | null;
+  /** Not told here. */
+  readonly generatedLocation: null;
 }
 
 /** What a culprit did to the tail requests of a process and of a route; null: of all routes. */
@@ -161,6 +163,7 @@ export function openPage(text: string): Page {
       route: textOf(route),
       type: textOf(type) ?? '',
       location: textOf(location),
+      generatedLocation: null,
     })),
     blame: page.blame.map((row) => named<Blame>(BLAME, row)),
     requests,

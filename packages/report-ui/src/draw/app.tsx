@@ -3,10 +3,12 @@ import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { headline, percentilesLine } from '../../../bobtail/src/cli/report/sentences';
 import type { Page } from '../data/page';
 import { fragmentOf, type View, viewOf } from '../data/view';
+import { Advice, Culprits, Waits } from './causes';
 import { Cdf } from './cdf';
 import { Processes, Routes } from './composition';
 import { LookContext } from './context';
 import { Filters } from './filters';
+import { Requests } from './requests';
 import { near } from './text';
 import { Trust } from './trust';
 import { WorkTable } from './work';
@@ -60,11 +62,15 @@ export function App({ page }: { page: Page }) {
             <Routes />
           </section>
         </div>
+        <Advice />
         <section aria-labelledby="work">
           <h2 id="work">What the loop thread did while they queued and ran</h2>
           <WorkTable />
         </section>
+        <Culprits />
+        <Waits />
         <Processes />
+        <Requests />
         <Trust />
       </main>
     </LookContext.Provider>

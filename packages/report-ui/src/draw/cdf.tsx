@@ -161,7 +161,7 @@ function Labels({ layout, told }: { layout: CdfLayout; told: readonly Told[] }) 
     <g class="labels">
       {labelled.map(({ percentile, ns }) => {
         const [x, y] = [layout.xOf(ns), layout.yOf(percentile)];
-        const left = x > plot.left + 110;
+        const left = x > plot.left + 85;
         return (
           <g key={percentile}>
             <circle cx={x} cy={y} r="3.5" />

@@ -18,7 +18,7 @@ export function near(text: string, home: string): string {
 /** A recorded text. */
 export function Recorded({ text }: { readonly text: string }) {
   const { meta } = useLook().page;
-  const pieces = near(text, meta.home).split(/(?<=[/.:_-])/);
+  const pieces = near(text, meta.home).split(/(?<=[/._-])(?!:)/);
   return (
     <>
       {pieces.map((piece, index) => (

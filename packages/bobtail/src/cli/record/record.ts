@@ -9,12 +9,14 @@ import { Failure } from '../failure';
 import { conclude } from './conclusion';
 import { type Prepared, prepare, type SessionOptions, startService, startSession } from './session';
 import { exitLike, forwardSignals } from './signals';
-import { tellConclusion } from './summary';
+import { leaveAs, tellConclusion } from './summary';
 
 /** What the user asked for. */
 export interface RecordOptions extends Omit<SessionOptions, 'stdio' | 'signal'> {
   /** Run the service unrecorded when it cannot be recorded. */
   readonly bestEffort: boolean;
+  /** Done with what was recorded, before the recorder ends as the service ended. */
+  readonly afterwards?: (recorded: Recorded) => Promise<void>;
 }
 
 /** A recording that was made. */
@@ -22,10 +24,12 @@ export interface Recorded {
   readonly folder: string;
   /** Whether the recorder ended the service (`--on-port`, `--duration`), so that it may go on. */
   readonly stoppedByRecorder: boolean;
+  /** The signal from outside that ended it. */
+  readonly interruptedBy: NodeJS.Signals | undefined;
 }
 
-/** Runs the command; undefined when it ran unrecorded or there is nothing to report. */
-export async function record(options: RecordOptions): Promise<Recorded | undefined> {
+/** Runs the command and ends this process as it ended. */
+export async function record(options: RecordOptions): Promise<void> {
   const sessionOptions = { ...options, stdio: 'inherit' } as const;
   let prepared: Prepared;
   try {
@@ -36,16 +40,26 @@ export async function record(options: RecordOptions): Promise<Recorded | undefin
     }
     tell(`bobtail: ${error.message}; the service runs unrecorded`);
     await runUnrecorded(options.command);
-    return undefined;
+    return;
   }
   const session = await startSession(sessionOptions, prepared);
-  const ending = await session.conduct(forwardSignals);
+  let interruptedBy: NodeJS.Signals | undefined;
+  const ending = await session.conduct((service, onStop) =>
+    forwardSignals(service, (signal) => {
+      interruptedBy ??= signal;
+      onStop();
+    }),
+  );
   const conclusion = conclude(ending);
   tellConclusion(ending, conclusion);
-  if (!conclusion.recorded) {
-    return undefined;
+  const { folder, stoppedByRecorder } = ending;
+  try {
+    if (conclusion.recorded) {
+      await options.afterwards?.({ folder: folder.path, stoppedByRecorder, interruptedBy });
+    }
+  } finally {
+    leaveAs(ending, conclusion);
   }
-  return { folder: ending.folder.path, stoppedByRecorder: ending.stoppedByRecorder };
 }
 
 async function runUnrecorded(command: readonly string[]): Promise<void> {

@@ -12,7 +12,7 @@ import type { TraceTotals } from './trace-headers';
 const PIDS_SHOWN = 4;
 const NS_PER_MS = 1e6;
 
-/** Tells what was recorded and sets the exit code. */
+/** Tells what was recorded. */
 export function tellConclusion(ending: Ending, conclusion: Conclusion): void {
   const { processes, totals, troubles } = conclusion;
   if (processes.length > 0 && !ending.quiet) {
@@ -22,8 +22,12 @@ export function tellConclusion(ending: Ending, conclusion: Conclusion): void {
   for (const trouble of troubles) {
     tell(`bobtail: ${trouble.message}`);
   }
-  if (conclusion.endedWell) {
-    process.exitCode = troubles[0]?.exitCode ?? EXIT_CODES.ok;
+}
+
+/** Sets the exit code, or dies as the service did. */
+export function leaveAs(ending: Ending, { endedWell, troubles }: Conclusion): void {
+  if (endedWell) {
+    process.exitCode = troubles[0]?.exitCode ?? process.exitCode ?? EXIT_CODES.ok;
   } else {
     exitLike(ending.outcome);
   }

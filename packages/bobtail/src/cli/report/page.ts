@@ -4,11 +4,11 @@
  * Script and style come from `packages/report-ui`, built beforehand with a content security policy
  * that lets nothing else run; this only fills in the data, in which no tag can begin.
  */
-import { randomBytes } from 'node:crypto';
-import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { analyzePage, type ReportOptions } from '../analysis';
-import { Failure, hasCode, writeFailure } from '../failure';
+import { writeTextFile } from '../export/output-file';
+import { Failure, hasCode } from '../failure';
 import type { Report } from '../json/report';
 import { shownPath } from '../text/paths';
 
@@ -27,12 +27,11 @@ export async function writePage(
   options: ReportOptions = {},
 ): Promise<Report> {
   const [before, after] = readTemplate();
-  const place = placeOf(file);
   const pageJson = await analyzePage(folder, options);
   const { version } = JSON.parse(readFileSync(PACKAGE_PATH, 'utf8')) as { version: string };
   const meta = { version, home: process.cwd(), folder: shownPath(folder) };
   const data = `{"meta":${JSON.stringify(meta)},"page":${pageJson}}`;
-  writeWhole(place, `${before}${data.replaceAll('<', '\\u003c')}${after}`, file);
+  await writeTextFile(file, `${before}${data.replaceAll('<', '\\u003c')}${after}`);
   return (JSON.parse(pageJson) as { report: Report }).report;
 }
 
@@ -51,47 +50,4 @@ function readTemplate(): [string, string] {
     throw new Failure('internal', 'the HTML report has no place for data', TEMPLATE_PATH);
   }
   return [before, after];
-}
-
-/** Where to write, and whether what is there can be replaced: a pipe or a device cannot. */
-interface Place {
-  readonly path: string;
-  readonly replace: boolean;
-}
-
-function placeOf(file: string): Place {
-  try {
-    const there = statSync(file, { throwIfNoEntry: false });
-    if (there === undefined) {
-      return { path: file, replace: true };
-    }
-    if (there.isDirectory()) {
-      throw new Failure('cannotWrite', 'cannot write: is a folder', file);
-    }
-    // What a link leads to is replaced, not the link.
-    return there.isFile()
-      ? { path: realpathSync(file), replace: true }
-      : { path: file, replace: false };
-  } catch (error) {
-    throw writeFailure(error, file);
-  }
-}
-
-function writeWhole({ path, replace }: Place, text: string, file: string): void {
-  if (!replace) {
-    try {
-      writeFileSync(path, text);
-    } catch (error) {
-      throw writeFailure(error, file);
-    }
-    return;
-  }
-  const unfinished = `${path}.${randomBytes(4).toString('hex')}.tmp`;
-  try {
-    writeFileSync(unfinished, text, { flag: 'wx' });
-    renameSync(unfinished, path);
-  } catch (error) {
-    rmSync(unfinished, { force: true });
-    throw writeFailure(error, file);
-  }
 }

@@ -28,6 +28,8 @@ export interface ReportRequest {
   readonly junit?: string;
   /** Where to write Markdown. */
   readonly markdownFile?: string;
+  /** The page is no answer, but comes after a recording: its path is told on standard error. */
+  readonly afterwards?: boolean;
   readonly quiet: boolean;
 }
 
@@ -41,7 +43,7 @@ export async function report(request: ReportRequest): Promise<void> {
   if (format !== undefined) {
     await writeAnswer(render(answer, outcomes, format, folder));
   }
-  if (html !== undefined && format === undefined) {
+  if (html !== undefined && format === undefined && !request.afterwards) {
     await writeAnswer(shownPath(html));
   } else if (html !== undefined && !request.quiet) {
     tell(`  report ${shownPath(html)}`);

@@ -1,0 +1,108 @@
+// Measures the HTML report for recordings of rising length: how long it takes to write, how large
+// the file is, and how long Chromium takes from opening it until everything is drawn. None of the
+// last two may rise with the recording.
+//
+// The traces are grown (crates/breakdown/examples/grow_recording.rs), not recorded.
+//
+//   node bench/html/run.mjs [--requests 1000,100000] [--rounds 5] [--out DIR]
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpus, release, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { chromium } from 'playwright-core';
+import { findChromium } from '../../packages/report-ui/chromium.mjs';
+import { quartiles } from '../harness/statistics.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const main = join(root, 'packages/bobtail/dist/cli/main.js');
+const { values } = parseArgs({
+  options: {
+    requests: { type: 'string', default: '1000,10000,100000,1000000' },
+    rounds: { type: 'string', default: '5' },
+    out: { type: 'string' },
+  },
+});
+const ROUNDS = Number(values.rounds);
+const EXAMPLE = ['-p', 'bobtail-breakdown', '--example', 'grow_recording'];
+/** Grown first, to learn how many events a request has. */
+const EVENTS_TRIED = 200_000;
+
+function run(command, args) {
+  const stdio = ['ignore', 'pipe', 'inherit'];
+  return execFileSync(command, args, { cwd: root, stdio, encoding: 'utf8', maxBuffer: 1e9 });
+}
+
+function grow(events, folder) {
+  run('cargo', ['run', '--release', '--quiet', ...EXAMPLE, '--', String(events), folder]);
+  return JSON.parse(run(process.execPath, [main, 'report', folder, '--json'])).requests.count;
+}
+
+/** Time from the start of the navigation until the page is drawn and laid out. */
+async function open(browser, file) {
+  const page = await browser.newPage({ viewport: { width: 1366, height: 900 } });
+  await page.goto(pathToFileURL(file).href, { waitUntil: 'load' });
+  const drawnMs = await page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        requestAnimationFrame(() => setTimeout(() => resolve(performance.now())));
+      }),
+  );
+  const { scriptMs, paintMs } = await page.evaluate(() => {
+    const [navigation] = performance.getEntriesByType('navigation');
+    const paint = performance.getEntriesByName('first-contentful-paint')[0];
+    return {
+      scriptMs: navigation.domContentLoadedEventEnd - navigation.responseEnd,
+      paintMs: paint?.startTime ?? 0,
+    };
+  });
+  await page.close();
+  return { drawnMs, scriptMs, paintMs };
+}
+
+const scratch = mkdtempSync(join(tmpdir(), 'bobtail-html-'));
+const browser = await chromium.launch({ executablePath: findChromium() });
+const rows = [];
+try {
+  const tried = join(scratch, 'tried');
+  const eventsPerRequest = EVENTS_TRIED / grow(EVENTS_TRIED, tried);
+  for (const wanted of values.requests.split(',').map(Number)) {
+    const folder = join(scratch, String(wanted));
+    const requests = grow(Math.ceil(wanted * eventsPerRequest), folder);
+    const file = join(scratch, `${wanted}.html`);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const startMs = performance.now();
+      run(process.execPath, [main, 'report', folder, '--html', file]);
+      const writeMs = performance.now() - startMs;
+      const took = await open(browser, file);
+      rows.push({ requests, round, bytes: statSync(file).size, writeMs, ...took });
+    }
+    rmSync(folder, { recursive: true });
+  }
+} finally {
+  await browser.close();
+  rmSync(scratch, { recursive: true, force: true });
+}
+
+const median = (name, requests) =>
+  quartiles(rows.filter((row) => row.requests === requests).map((row) => row[name])).median;
+const lines = [...new Set(rows.map(({ requests }) => requests))].map((requests) => {
+  const ms = (name) => `${Math.round(median(name, requests))} ms`;
+  const kib = `${Math.round(median('bytes', requests) / 1024)} KiB`;
+  return `| ${requests} | ${kib} | ${ms('writeMs')} | ${ms('paintMs')} | ${ms('drawnMs')} |`;
+});
+const table = [
+  '| requests | file | written in | first paint after | drawn after |',
+  '|---|---|---|---|---|',
+  ...lines,
+].join('\n');
+process.stdout.write(`${table}\n`);
+if (values.out !== undefined) {
+  mkdirSync(values.out, { recursive: true });
+  const header = Object.keys(rows[0]);
+  const csv = [header, ...rows.map((row) => header.map((key) => row[key]))].map(String).join('\n');
+  const host = `${cpus().length} × ${cpus()[0].model}, Linux ${release()}, ${browser.version()}`;
+  writeFileSync(join(values.out, 'html.csv'), `${csv}\n`);
+  writeFileSync(join(values.out, 'html.md'), `${host}, medians of ${ROUNDS}\n\n${table}\n`);
+}

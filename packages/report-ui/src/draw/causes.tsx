@@ -1,0 +1,178 @@
+/** Culprits and their victims, what the tail waited for, and what to do about it. */
+import { useState } from 'preact/hooks';
+import {
+  culpritCounts,
+  culpritName,
+  culpritPlace,
+  impactOf,
+  ioParts,
+  overall,
+  tailIo,
+} from '../../../bobtail/src/cli/report/sentences';
+import { countOf, formatDuration, formatShare } from '../../../bobtail/src/cli/text/units';
+import { type CulpritRow, culpritsOf, tailCount } from '../data/culprits';
+import { isWhole, ownBorder } from '../data/view';
+import { Bar } from './bars';
+import { useLook } from './context';
+import { Recorded } from './text';
+
+const ROWS_FIRST = 8;
+const VICTIMS_SHOWN = 4;
+
+/** Class of the bar of a culprit. */
+function barOf({ kind }: CulpritRow): string {
+  return kind === 'gc' ? 'work-gc' : kind === 'event' ? 'queue' : 'work-loop';
+}
+
+/** Who made whom wait. */
+export function Culprits() {
+  const { page, view } = useLook();
+  const [many, setMany] = useState(false);
+  const all = culpritsOf(page, view);
+  const count = tailCount(page, view);
+  const shown = many ? all : all.slice(0, ROWS_FIRST);
+  const longest = shown[0]?.inflictedNs ?? 0;
+  const { percentile } = page.report.tail;
+  return (
+    <section aria-labelledby="culprits">
+      <h2 id="culprits">Who made the tail wait</h2>
+      {view.border !== ownBorder(page) && (
+        <p class="note">Told for the tail of the report, from p{percentile} on.</p>
+      )}
+      {all.length === 0 ? (
+        <p class="none">Nobody: no request of the tail is shown, or none waited in the queue.</p>
+      ) : (
+        <table class="culprits">
+          <caption class="hidden">
+            Culprits by what they cost the {countOf(count, 'request')} of the tail
+          </caption>
+          <thead>
+            <tr>
+              <th scope="col">culprit</th>
+              <th scope="col">per tail request</th>
+              <th scope="col">how often</th>
+              <th scope="col">victims: of all that it cost</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((row) => (
+              <CulpritLine key={row.index} row={row} count={count} longest={longest} />
+            ))}
+          </tbody>
+        </table>
+      )}
+      {all.length > ROWS_FIRST && (
+        <button type="button" onClick={() => setMany(!many)}>
+          {many ? 'fewer culprits' : `all ${all.length} culprits`}
+        </button>
+      )}
+    </section>
+  );
+}
+
+function CulpritLine(props: { row: CulpritRow; count: number; longest: number }) {
+  const { row, count, longest } = props;
+  const { page, change } = useLook();
+  const place = culpritPlace(row);
+  return (
+    <tr>
+      <th scope="row">
+        <Recorded text={culpritName(row)} />
+        {row.kind === 'event' && <span class="count"> {row.type}</span>}
+        {place !== '' && (
+          <code class="place">
+            <Recorded text={place} />
+          </code>
+        )}
+      </th>
+      <td class="with-bar">
+        <Bar share={longest === 0 ? 0 : row.inflictedNs / longest} kind={barOf(row)} />
+        <span class="figure">{formatDuration(row.inflictedNs / Math.max(1, count))}</span>
+      </td>
+      <td class="count">{culpritCounts(row)}</td>
+      <td>
+        <ul class="victims">
+          {row.routes.slice(0, VICTIMS_SHOWN).map(({ route, inflictedNs }) => (
+            <li key={route}>
+              <button type="button" class="name" onClick={() => change({ route })}>
+                <Recorded text={page.routes[route] ?? ''} />
+              </button>{' '}
+              <span class="figure">{formatDuration(inflictedNs)}</span>{' '}
+              <span class="count">{formatShare(inflictedNs, row.inflictedNs)}</span>
+            </li>
+          ))}
+          {row.routes.length > VICTIMS_SHOWN && (
+            <li class="count">and {countOf(row.routes.length - VICTIMS_SHOWN, 'more route')}</li>
+          )}
+        </ul>
+      </td>
+    </tr>
+  );
+}
+
+/** I/O by resource; the recording tells it of all routes and processes together. */
+export function Waits() {
+  const { page, view } = useLook();
+  const shares = tailIo(page.report).slice(0, ROWS_FIRST);
+  const latencyNs = overall(page.report, 'tail')?.latencyNs ?? 0;
+  if (shares.length === 0) return null;
+  return (
+    <section aria-labelledby="waits">
+      <h2 id="waits">What the tail waited for</h2>
+      {!isWhole(page, view) && <p class="note">Of all routes and processes together.</p>}
+      <table class="waits">
+        <caption class="hidden">I/O of the tail by resource, mean per request</caption>
+        <thead>
+          <tr>
+            <th scope="col">resource</th>
+            <th scope="col">per tail request</th>
+            <th scope="col">of it</th>
+          </tr>
+        </thead>
+        <tbody>
+          {shares.map((share) => (
+            <tr key={`${share.resource} ${share.kind}`}>
+              <th scope="row">
+                <Recorded text={share.resource} /> <span class="count">{share.kind}</span>
+              </th>
+              <td class="with-bar">
+                <Bar share={share.ioNs / (shares[0]?.ioNs ?? 1)} kind="io" />
+                <span class="figure">{formatDuration(share.ioNs)}</span>{' '}
+                <span class="count">{formatShare(share.ioNs, latencyNs)}</span>
+              </td>
+              <td class="count">
+                {[countOf(share.requests, 'request'), ioParts(share)]
+                  .filter((part) => part !== '')
+                  .join(', ')}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** What to change, the most useful first. */
+export function Advice() {
+  const { findings } = useLook().page.report;
+  if (findings.length === 0) return null;
+  return (
+    <section aria-labelledby="advice">
+      <h2 id="advice">What to do</h2>
+      <ol class="advice">
+        {findings.map((finding) => (
+          <li key={finding.code + finding.action}>
+            <b>
+              <Recorded text={finding.action} />
+            </b>
+            <p class="count">
+              <Recorded text={finding.sentence} />
+              {impactOf(finding)}
+            </p>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

@@ -1,0 +1,167 @@
+/** Pages of other recordings: hostile names, clusters, worker threads, losses, few requests. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fixture } from '../../bobtail/test/cli/recordings.mjs';
+import { makeFolder } from '../../bobtail/test/cli/run-bobtail.mjs';
+import { startBrowser, textsOf } from './browser.mjs';
+import { NODE, pageOf, recordingHome, recordService, SHOP } from './shop.mjs';
+
+const require = createRequire(import.meta.url);
+const { headline, trustParts } = require('../../bobtail/dist/cli/report/sentences.js');
+const units = require('../../bobtail/dist/cli/text/units.js');
+
+const home = recordingHome();
+let browser;
+
+before(async () => {
+  browser = await startBrowser();
+});
+
+after(async () => {
+  await browser.browser.close();
+  await home.close();
+});
+
+const HOSTILE = [
+  '/<script>alert(1)</script>',
+  '/"><img/src=x/onerror=alert(2)>',
+  "/';alert(3);//",
+  '/</script><script>alert(4)</script>',
+  '/<!--<script>',
+  '/javascript:alert(5)',
+  '/${alert(6)}',
+  '/a&lt;b&amp;c',
+  `/${'long'.repeat(400)}`,
+];
+
+test('whatever a client put into its URL is shown as text and never runs', async (t) => {
+  const cwd = makeFolder(t);
+  const count = HOSTILE.length * 12;
+  const path = (n) => HOSTILE[n % HOSTILE.length];
+  const { file, report } = await pageOf(await recordService(t, [NODE, SHOP], { count, path, cwd }));
+  const text = readFileSync(file, 'utf8');
+  assert.equal(text.match(/<script/g).length, 2, 'no tag but the two of the page');
+  assert.equal(text.match(/<\/script/g).length, 2);
+  const page = await browser.open(t, file);
+  const shown = (await textsOf(page, '#made-of ~ div .composition')).join();
+  await page.getByRole('button', { name: /^all \d+ rows/ }).click();
+  const options = await page.locator('.filters select').first().locator('option').allTextContents();
+  assert.ok(
+    options.some((name) => name.includes('<script>alert(1)</script>')),
+    options.join('\n'),
+  );
+  assert.ok(shown.length > 0 && report.breakdown.length > HOSTILE.length);
+  await page.locator('.requests tbody a').first().click();
+  await page.locator('.chosen').waitFor();
+  assert.equal(await page.locator('img').count(), 0);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 1366, `${wide} wide`);
+});
+
+test('the policy of the page lets no injected script run, nor anything be fetched', async (t) => {
+  const { file } = await pageOf(
+    await recordService(t, [NODE, SHOP], { cwd: makeFolder(t), count: 40 }),
+  );
+  const page = await browser.open(t, file);
+  const refused = await page.evaluate(async () => {
+    const violated = [];
+    document.addEventListener('securitypolicyviolation', (event) =>
+      violated.push(event.effectiveDirective),
+    );
+    const image = document.createElement('img');
+    image.src = 'https://example.invalid/x.png';
+    document.body.append(image);
+    await fetch('https://example.invalid/').catch(() => violated.push('fetch failed'));
+    try {
+      document.body.innerHTML = '<b>x</b>';
+    } catch (error) {
+      violated.push(error.name);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    return violated;
+  });
+  for (const expected of ['img-src', 'connect-src', 'fetch failed', 'TypeError']) {
+    assert.ok(refused.includes(expected), `${expected} in ${refused}`);
+  }
+  // It was this test that asked, and the browser that refused.
+  page.troubles.length = 0;
+});
+
+test('a cluster: every process, and each by itself', async (t) => {
+  const cwd = makeFolder(t);
+  const folder = await recordService(t, [NODE, fixture('cluster.cjs')], { cwd, count: 300 });
+  const { file, report } = await pageOf(folder);
+  assert.ok(report.processes.length >= 2);
+  const page = await browser.open(t, file);
+  const rows = await textsOf(page, '#processes ~ div .composition tbody');
+  const names = [...new Set(report.processes.map(({ pid, thread }) => `${pid}-${thread}`))];
+  assert.deepEqual(rows.map((text) => text.split(' ')[0]).sort(), names.sort());
+  for (const { pid, thread, count, latencyNs } of report.processes) {
+    const row = rows.find((text) => text.startsWith(`${pid}-${thread} `));
+    assert.ok(row.includes(`${units.formatCount(count)} ${units.formatDuration(latencyNs)}`), row);
+  }
+  const [name] = names;
+  await page.locator('.filters select').nth(1).selectOption({ label: name });
+  await page.waitForURL(new RegExp(`#process=${name}$`));
+  const own = report.processes.filter(({ pid, thread }) => `${pid}-${thread}` === name);
+  const [all] = await textsOf(page, '#made-of ~ div .composition tbody');
+  for (const { latencyNs } of own) assert.ok(all.includes(units.formatDuration(latencyNs)), all);
+  const ids = await textsOf(page, '.requests tbody a');
+  assert.ok(ids.length > 0 && ids.every((id) => id.startsWith(`${name}:`)), ids.join());
+});
+
+test('worker threads: their answers are told as the main thread has them', async (t) => {
+  const cwd = makeFolder(t);
+  const command = [NODE, fixture('threads.cjs'), 'pool'];
+  const { file, report } = await pageOf(await recordService(t, command, { cwd, count: 200 }));
+  const page = await browser.open(t, file);
+  assert.deepEqual(await textsOf(page, 'h1'), [headline(report)]);
+  const waits = await textsOf(page, '.waits tbody th');
+  assert.ok(
+    waits.some((text) => text.startsWith('worker')),
+    waits.join(),
+  );
+});
+
+test('losses are told', async (t) => {
+  const cwd = makeFolder(t);
+  const folder = await recordService(t, [NODE, SHOP], { cwd, count: 300 });
+  damage(folder);
+  const { file, report } = await pageOf(folder);
+  assert.ok(report.losses.damaged > 0, JSON.stringify(report.losses));
+  const page = await browser.open(t, file);
+  const trust = await page.locator('section[aria-labelledby=trust]').innerText();
+  for (const part of trustParts(report)) assert.ok(trust.includes(part), `${part} in ${trust}`);
+  const told = `${units.formatCount(report.losses.damaged)} damaged`;
+  assert.ok((await textsOf(page, 'section[aria-labelledby=trust] li')).includes(told), trust);
+});
+
+/** Overwrites a few bytes among the last records of a trace. */
+function damage(folder) {
+  const trace = join(
+    folder,
+    readdirSync(folder).find((name) => name.endsWith('.trace')),
+  );
+  const bytes = readFileSync(trace);
+  const isFull = (at) => bytes.subarray(at, at + 256).filter((byte) => byte !== 0).length > 128;
+  let at = bytes.length - 512;
+  while (!isFull(at)) at -= 64;
+  bytes.fill(0xff, at - 512, at - 448);
+  writeFileSync(trace, bytes);
+}
+
+test('three requests make a page that says they are too few', async (t) => {
+  const cwd = makeFolder(t);
+  const { file, report } = await pageOf(
+    await recordService(t, [NODE, SHOP], { cwd, count: 3, path: () => '/' }),
+  );
+  const page = await browser.open(t, file);
+  assert.deepEqual(await textsOf(page, 'h1'), [headline(report)]);
+  assert.deepEqual(await textsOf(page, '.note'), [report.tail.note]);
+  assert.equal(await page.locator('.requests tbody tr').count(), 3);
+  await page.locator('.requests tbody a').last().click();
+  await page.locator('.chosen .timeline').waitFor();
+});

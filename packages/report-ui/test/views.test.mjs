@@ -1,0 +1,209 @@
+/** Clicking through every view of the page of a real recording; its figures are the CLI's. */
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { after, before, test } from 'node:test';
+import { runBobtail } from '../../bobtail/test/cli/run-bobtail.mjs';
+import { startBrowser, textsOf } from './browser.mjs';
+import { NODE, pageOf, recordingHome, recordService, SHOP } from './shop.mjs';
+
+const require = createRequire(import.meta.url);
+const sentences = require('../../bobtail/dist/cli/report/sentences.js');
+const units = require('../../bobtail/dist/cli/text/units.js');
+
+const home = recordingHome();
+let browser;
+let folder;
+let file;
+let report;
+
+before(async () => {
+  folder = await recordService(home, [NODE, SHOP]);
+  ({ file, report } = await pageOf(folder));
+  browser = await startBrowser();
+});
+
+after(async () => {
+  await browser.browser.close();
+  await home.close();
+});
+
+async function explain(id) {
+  const { stdout } = await runBobtail(['explain', folder, '--json', '--request', id]);
+  return JSON.parse(stdout);
+}
+
+/** Waits until something holds: what is drawn follows a click a moment later. */
+async function until(holds, what) {
+  const deadline = Date.now() + 10_000;
+  while (!(await holds())) {
+    assert.ok(Date.now() < deadline, what);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** Kinds and rounded times of the segments. */
+const segmentWords = ({ kind, part, exact, inferred, durationNs }) =>
+  [
+    kind,
+    part === null ? '' : part === 'pool-wait' ? 'pool wait' : 'pool run',
+    `${exact ? '' : '~'}${units.formatDuration(durationNs)}`,
+    inferred ? 'inferred' : '',
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
+
+test('culprits and their victims are those of the report', async (t) => {
+  const page = await browser.open(t, file);
+  const rows = page.locator('.culprits tbody tr');
+  const names = await textsOf(page, '.culprits tbody th');
+  const costs = await textsOf(page, '.culprits .with-bar');
+  assert.ok(report.culprits.some(({ location }) => location?.includes('exportOrders')));
+  for (const [index, culprit] of report.culprits.slice(0, names.length).entries()) {
+    assert.ok(names[index].startsWith(sentences.culpritName(culprit)), names[index]);
+    const perRequest = culprit.inflictedNs / report.tail.count;
+    assert.equal(costs[index], units.formatDuration(perRequest));
+    const counts = await rows.nth(index).locator('td').nth(1).innerText();
+    assert.equal(counts, sentences.culpritCounts(culprit));
+  }
+  const victims = await textsOf(page, '.culprits tbody tr:first-child .victims li');
+  const shares = victims.map((text) => Number(/(\d+) %$/.exec(text)?.[1] ?? 0));
+  assert.ok(shares.length > 0, victims.join());
+  assert.deepEqual(
+    shares,
+    [...shares].sort((a, b) => b - a),
+  );
+});
+
+test('what to do, what was waited for and how far to trust it are told', async (t) => {
+  const page = await browser.open(t, file);
+  const advice = await textsOf(page, '.advice li b');
+  assert.equal(advice.length, report.findings.length);
+  const waits = await textsOf(page, '.waits .with-bar .figure');
+  const expected = sentences.tailIo(report).map(({ ioNs }) => units.formatDuration(ioNs));
+  assert.deepEqual(waits, expected.slice(0, 8));
+  const trust = await page.locator('section[aria-labelledby=trust]').innerText();
+  for (const part of sentences.trustParts(report)) assert.ok(trust.includes(part), part);
+  for (const { mechanism } of report.unavailable) assert.ok(trust.includes(mechanism), mechanism);
+});
+
+test('the slowest request opens with the segments of explain', async (t) => {
+  const page = await browser.open(t, file);
+  const explanation = await explain(await page.locator('.requests tbody a').first().innerText());
+  await page.locator('.requests tbody a').first().click();
+  const heading = `${explanation.route} ${units.formatDuration(explanation.latencyNs)}`;
+  assert.deepEqual(await textsOf(page, '.chosen h3'), [heading]);
+  assert.equal(await page.evaluate(() => document.activeElement.tagName), 'H3');
+  await page.getByText(/All \d+ segments? as a table/).click();
+  const chips = await textsOf(page, '.segments .chip');
+  assert.deepEqual(chips, explanation.segments.map(segmentWords));
+  const strip = await page
+    .locator('.strip .fill')
+    .evaluateAll((fills) => fills.map((fill) => Number.parseFloat(fill.style.width)));
+  const whole = strip.reduce((sum, share) => sum + share, 0);
+  assert.ok(Math.abs(whole - 100) < 0.01, String(whole));
+  const onPath = explanation.events.filter((event) => event.onPath);
+  assert.equal(await page.locator('.edg li.on-path').count(), onPath.length);
+  assert.equal(await page.locator('.edg path.critical').count(), onPath.length - 1);
+  await page.getByRole('button', { name: 'also those beside the path' }).click();
+  assert.ok((await page.locator('.edg li').count()) > onPath.length);
+});
+
+test('a segment leads to its cause, in the panel, the graph and the timeline', async (t) => {
+  const page = await browser.open(t, file);
+  const ids = await textsOf(page, '.requests tbody a');
+  const explanations = await Promise.all(ids.slice(0, 6).map(explain));
+  const queued = explanations.find(({ segments }) =>
+    segments.some(({ kind, durationNs }) => kind === 'queue' && durationNs > 5e6),
+  );
+  assert.ok(queued, 'some slow request was queued');
+  const { segments } = queued;
+  const index = segments.findIndex(({ kind, durationNs }) => kind === 'queue' && durationNs > 5e6);
+  await page.getByRole('link', { name: queued.id, exact: true }).click();
+  const before = await page.locator('.timeline .axes text').allTextContents();
+  await page
+    .locator('.edg .chip', { hasText: segmentWords(segments[index]) })
+    .first()
+    .click();
+  assert.match(page.url(), new RegExp(`segment=${index}(&|$)`));
+  const cause = await page.locator('.cause').innerText();
+  assert.ok(cause.startsWith(`queue ${units.formatDuration(segments[index].durationNs)}`), cause);
+  const [worst] = [...segments[index].culprits].sort((a, b) => b.durationNs - a.durationNs);
+  const who = worst.type.startsWith('gc ')
+    ? worst.type.slice(3)
+    : worst.type.startsWith('loop ')
+      ? 'event loop'
+      : (worst.route ?? 'no request');
+  assert.ok(cause.includes(who), `${who} in ${cause}`);
+  const told = await page.locator('.cause .with-bar .count').allInnerTexts();
+  const sum = told.reduce((all, share) => all + Number.parseFloat(share.replace('<', '')), 0);
+  assert.ok(sum > 90 && sum < 110, `the culprits are all of it: ${told}`);
+  const zoomed = () => page.locator('.timeline .axes text').allTextContents();
+  await until(async () => String(await zoomed()) !== String(before), 'the timeline zooms');
+  await page.getByRole('button', { name: 'also those beside the path' }).click();
+  assert.ok((await page.locator('.edg li.culprit').count()) > 0);
+  assert.equal(await page.locator('.timeline .path .chosen').count(), 1);
+});
+
+test('the timeline shows the loop, zooms, moves and comes back', async (t) => {
+  const page = await browser.open(t, file);
+  await page.locator('.requests tbody a').first().click();
+  const ticks = () => page.locator('.timeline .axes text').allTextContents();
+  const whole = await ticks();
+  assert.ok((await page.locator('.timeline .run rect').count()) > 0);
+  assert.ok((await page.locator('.timeline .path rect').count()) > 0);
+  for (const name of ['Zoom in', 'Zoom in', 'Later', 'Earlier', 'Zoom out']) {
+    const seen = await ticks();
+    await page.getByRole('button', { name, exact: true }).click();
+    await until(async () => String(await ticks()) !== String(seen), name);
+  }
+  await page.getByRole('button', { name: 'Show the whole request' }).click();
+  await until(async () => String(await ticks()) === String(whole), 'whole');
+  await page.getByText('The longest of what is shown, as a table').click();
+  assert.ok((await page.locator('.timeline details tbody tr').count()) > 0);
+});
+
+test('filters by route, percentile and cohort hold for the whole page', async (t) => {
+  const page = await browser.open(t, file);
+  await page.locator('.filters select').first().selectOption({ label: 'GET /login' });
+  await page.waitForURL(/#route=GET\+%2Flogin$/);
+  const rows = report.breakdown.filter(({ route }) => route === 'GET /login');
+  const [composition] = await textsOf(page, '#made-of ~ div .composition tbody');
+  for (const row of rows) {
+    assert.ok(composition.includes(units.formatDuration(row.latencyNs)), composition);
+  }
+  const count = rows.reduce((sum, row) => sum + row.count, 0);
+  const title = await page.locator('svg[role=img] title').first().textContent();
+  assert.ok(title.startsWith(`Latency of ${units.formatCount(count)} requests`), title);
+  const names = await textsOf(page, '.requests tbody td:nth-child(2)');
+  assert.ok(names.length > 0 && names.every((name) => name === 'GET /login'), names.join());
+  await page.getByRole('button', { name: 'show all' }).click();
+  await page.locator('.filters select').last().selectOption({ index: 0 });
+  const [lowest] = Object.keys(report.requests.percentilesNs).sort((a, b) => a - b);
+  await page.waitForURL(new RegExp(`#tail=${lowest}$`));
+  const [all] = await textsOf(page, '#made-of ~ div .composition tbody');
+  const half = Number(/tail ([\d,]+)/.exec(all)[1].replaceAll(',', ''));
+  const total = report.requests.count;
+  assert.ok(half >= total * (1 - lowest / 100) * 0.98 && half < total, `${half} of ${total}`);
+  await page.getByLabel('rest', { exact: true }).check();
+  const latencies = await page.locator('.requests tbody tr').count();
+  assert.ok(latencies > 0);
+  await page.getByLabel('tail', { exact: true }).check();
+  await page.waitForURL(/cohort=tail/);
+});
+
+test('an address leads to a request, back leads away, an unknown one says so', async (t) => {
+  const page = await browser.open(t, file);
+  const id = (await textsOf(page, '.requests tbody a'))[2];
+  const shared = await browser.open(t, file, { fragment: `#request=${id}&segment=0` });
+  const { route, segments } = await explain(id);
+  assert.ok((await shared.locator('.chosen h3').innerText()).startsWith(route));
+  const [first] = segments;
+  assert.ok((await shared.locator('.cause').innerText()).startsWith(first.kind));
+  await page.locator('.requests tbody a').nth(2).click();
+  await page.goBack();
+  await page.locator('.chosen').waitFor({ state: 'detached' });
+  const unknown = await browser.open(t, file, { fragment: '#request=1-0:77&route=no&tail=x' });
+  assert.match(await unknown.locator('.chosen').innerText(), /bobtail explain --request 1-0:77/);
+  await unknown.getByRole('button', { name: 'close' }).click();
+  assert.equal(await unknown.locator('.chosen').count(), 0);
+});
