@@ -6,16 +6,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bobtail_graph::{
-    CulpritKind, Graph, Options, RequestPath, Resource, SegmentKind, Walks, Window,
+    Collection, CulpritKind, Graph, Options, RequestPath, Resource, Running, SegmentKind, Walks,
+    Window,
 };
 use bobtail_trace::record::{CodePlace, Ns, Record, StringId};
 
 use crate::blame::{Blame, Cause, Who};
+use crate::longest_pauses::{Watched, Watching};
 use crate::names::{Name, Names, Numbered, Translation};
 use crate::pauses::Pauses;
-use crate::places::{PlaceId, Places, PlacesOfTrace};
+use crate::places::{PlaceId, Places, PlacesOfTrace, located};
 use crate::population::Population;
-use crate::report::Class;
+use crate::report::{Class, Inside};
 use crate::resources::Resources;
 use crate::strings::Strings;
 use crate::sums::{IoSums, ProcessSums, Sums};
@@ -47,6 +49,8 @@ pub struct Aggregate {
     /// One for each trace, in their order.
     pub(crate) processes: Vec<ProcessSums>,
     pub(crate) pauses: Pauses,
+    /// The longest collections, by trace.
+    pub(crate) watched: Vec<Watched>,
     pub(crate) io: BTreeMap<IoKey, IoSums>,
     pub(crate) blame: Blame,
     pub(crate) inferred: u64,
@@ -68,6 +72,7 @@ impl Aggregate {
             sums: BTreeMap::new(),
             processes: Vec::new(),
             pauses: Pauses::default(),
+            watched: Vec::new(),
             io: BTreeMap::new(),
             blame: Blame::default(),
             inferred: 0,
@@ -114,7 +119,9 @@ pub fn aggregate_and<E>(
     aggregate
         .ports
         .extend(places.filter_map(|place| place.parse::<u16>().ok()));
+    let trace = aggregate.processes.len() - 1;
     let mut adding = Adding {
+        watching: Watching::new(trace, &population.pauses),
         aggregate,
         strings,
         survey,
@@ -127,16 +134,32 @@ pub fn aggregate_and<E>(
     for record in records {
         let record = record?;
         adding.see(&record);
-        graph.push(record, &mut |path: &RequestPath, _: Window<'_>| {
-            adding.add(path, &mut also)
+        let ends = ends_event(&record);
+        graph.push(record, &mut |path: &RequestPath, window: Window<'_>| {
+            adding.add(path, window, &mut also)
         });
+        if ends && adding.watching.has_unplaced() {
+            adding.place_pauses(&graph);
+        }
     }
-    graph.finish(&mut |path: &RequestPath, _: Window<'_>| adding.add(path, &mut also));
+    graph.finish(&mut |path: &RequestPath, window: Window<'_>| adding.add(path, window, &mut also));
+    adding.place_pauses(&graph);
+    let watched = std::mem::take(&mut adding.watching).seen();
+    aggregate.watched.extend(watched);
     Ok(())
+}
+
+/// Whether no event is open after a record that does not begin one.
+fn ends_event(record: &Record) -> bool {
+    matches!(
+        record,
+        Record::LoopEnd { .. } | Record::LoopBegin { .. } | Record::Poll { .. }
+    )
 }
 
 struct Adding<'a, S: ?Sized> {
     aggregate: &'a mut Aggregate,
+    watching: Watching,
     strings: &'a S,
     survey: &'a Survey,
     threshold_ns: u64,
@@ -166,14 +189,43 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
             begin_ns,
             end_ns,
         } = *record
-            && !self.is_warmup(begin_ns)
         {
-            let duration_ns = end_ns.saturating_sub(begin_ns);
-            self.aggregate.pauses.add(kind, duration_ns);
+            self.watching.see(Collection {
+                kind,
+                begin_ns,
+                end_ns,
+            });
+            if !self.is_warmup(begin_ns) {
+                let duration_ns = end_ns.saturating_sub(begin_ns);
+                self.aggregate.pauses.add(kind, duration_ns);
+            }
         }
     }
 
-    fn add(&mut self, path: &RequestPath, also: &mut impl FnMut(&RequestPath)) {
+    /// Finds out what the collections interrupted that were seen lately, now that it has ended.
+    fn place_pauses(&mut self, graph: &Graph) {
+        let mut watching = std::mem::take(&mut self.watching);
+        watching.place(|time_ns| {
+            let running = graph.running_at(time_ns)?;
+            Some(self.inside(&running))
+        });
+        self.watching = watching;
+    }
+
+    fn inside(&self, running: &Running) -> Inside {
+        // It may not have had its route yet.
+        let known = self.survey.routes.get(&running.route).copied();
+        let route = self.strings.get(known.unwrap_or(running.route));
+        let who = Who::new(running.kind, None, None);
+        Inside {
+            kind: who.kind,
+            route: route.map(str::to_owned),
+            word: who.word.into(),
+            location: located(running.location, self.strings).map(|place| place.location),
+        }
+    }
+
+    fn add(&mut self, path: &RequestPath, window: Window<'_>, also: &mut impl FnMut(&RequestPath)) {
         if self.is_warmup(path.source_ns) {
             return;
         }
@@ -194,6 +246,7 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
         if class == Class::Tail {
             self.blame(path, &mut sums);
         }
+        self.watching.add(path, window, class);
         self.io(path, class);
         let all = &mut *self.aggregate;
         let route = self

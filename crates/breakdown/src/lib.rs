@@ -28,6 +28,7 @@ mod explain;
 mod figures;
 mod findings;
 mod latencies;
+mod longest_pauses;
 mod names;
 pub mod page;
 mod pauses;

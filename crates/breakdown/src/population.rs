@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use bobtail_graph::Collection;
 use bobtail_trace::record::RequestId;
 
 use crate::figures;
 use crate::latencies::{Latencies, PERCENTILES, REQUESTS_BEYOND};
+use crate::longest_pauses::LongestPauses;
 use crate::report::Tail;
 use crate::survey::Survey;
 
@@ -17,6 +19,8 @@ pub const TAIL_PERCENTILE: f64 = 99.9;
 pub struct Population {
     pub latencies: Latencies,
     pub tail: Tail,
+    /// The longest collections, with the index of their trace.
+    pub(crate) pauses: Vec<(usize, Collection)>,
 }
 
 impl Population {
@@ -25,7 +29,11 @@ impl Population {
         let mut latencies = Latencies::new();
         surveys.iter().for_each(|s| latencies.merge(&s.latencies));
         let tail = tail(&latencies, percentile);
-        Self { latencies, tail }
+        Self {
+            latencies,
+            tail,
+            pauses: LongestPauses::of_all(surveys),
+        }
     }
 
     pub(crate) fn percentiles_ns(&self) -> BTreeMap<String, u64> {

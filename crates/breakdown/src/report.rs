@@ -21,6 +21,8 @@ pub struct Report {
     pub io: Vec<Io>,
     /// Collections by kind, the ones that cost the tail most first.
     pub gc: Vec<Collections>,
+    /// The longest single collections.
+    pub pauses: Vec<Pause>,
     pub culprits: Vec<Culprit>,
     pub findings: Vec<Finding>,
     /// Records lost, by word of the trace format.
@@ -160,6 +162,52 @@ pub struct Collections {
     pub victims: u64,
     /// By how much in total.
     pub inflicted_ns: u64,
+}
+
+/// One collection and the requests that it delayed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pause {
+    pub kind: String,
+    pub pid: u32,
+    pub thread: u32,
+    /// Among all of its trace, in the order of their ends, as in the answer of explain.
+    pub number: u32,
+    /// From the start of the run.
+    pub start_ns: u64,
+    pub duration_ns: u64,
+    /// What it interrupted; `None` unknown.
+    pub inside: Option<Inside>,
+    /// Requests that it delayed, those of the tail too.
+    pub victims: u64,
+    pub tail_victims: u64,
+    /// By how much in total.
+    pub inflicted_ns: u64,
+    /// Some of them: those of the tail first, then those that it delayed most.
+    pub requests: Vec<PauseVictim>,
+}
+
+/// What had the loop thread when a collection began.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Inside {
+    pub kind: CulpritKind,
+    pub route: Option<String>,
+    #[serde(rename = "type")]
+    pub word: String,
+    pub location: Option<String>,
+}
+
+/// A request that a collection delayed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PauseVictim {
+    /// `<pid>-<thread>:<request>`
+    pub id: String,
+    pub class: Class,
+    /// By this collection: its time in the queue and exec of the request.
+    pub delay_ns: u64,
+    pub latency_ns: u64,
 }
 
 /// Means per request of the class.

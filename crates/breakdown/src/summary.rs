@@ -4,10 +4,12 @@ use core::net::IpAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bobtail_graph::Work;
+use bobtail_trace::record::Ns;
 
 use crate::aggregate::{Aggregate, IoKey};
 use crate::compare::DiffSide;
 use crate::findings::{self, Evidence, REFUSED_LOOPS};
+use crate::longest_pauses;
 use crate::population::Population;
 use crate::report::{
     Breakdown, Class, Io, Outcome, Process, ProcessBreakdown, Report, Requests, Run, Tail,
@@ -85,6 +87,7 @@ pub fn report(
         breakdown,
         processes: processes(aggregate),
         gc: aggregate.pauses.ranked(&aggregate.blame),
+        pauses: longest_pauses::told(&aggregate.watched, surveys, start_ns(surveys)),
         io: io.into_iter().take(ROWS_REPORTED).collect(),
         culprits: culprits.into_iter().take(ROWS_REPORTED).collect(),
         losses,
@@ -123,8 +126,12 @@ pub fn diff_side(run: RunFacts, surveys: &[Survey], population: &Population) -> 
     }
 }
 
+fn start_ns(surveys: &[Survey]) -> Ns {
+    surveys.iter().map(|s| s.trace.start_ns).min().unwrap_or(0)
+}
+
 fn run_of(run: RunFacts, surveys: &[Survey]) -> Run {
-    let start_ns = surveys.iter().map(|s| s.trace.start_ns).min().unwrap_or(0);
+    let start_ns = start_ns(surveys);
     let end_ns = surveys.iter().map(|s| s.end_ns).max().unwrap_or(0);
     // Where several loops are recorded, their bursts fall together as nearly as makes no matter.
     let shortest_pause_ns = surveys.iter().map(|s| s.paused_ns).min().unwrap_or(0);

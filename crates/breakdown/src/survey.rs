@@ -6,10 +6,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 
-use bobtail_graph::{Graph, Options, RequestPath, Walks, Window};
+use bobtail_graph::{Collection, Graph, Options, RequestPath, Walks, Window};
 use bobtail_trace::record::{MarkKind, Ns, Record, RequestId, StringId};
 
 use crate::latencies::Latencies;
+use crate::longest_pauses::LongestPauses;
 use crate::trace_info::TraceInfo;
 
 /// Names of requests whose route was learned; more than that are not.
@@ -40,6 +41,8 @@ pub struct Survey {
     pub end_ns: Ns,
     /// The slowest requests, slowest first.
     pub slowest: Vec<(u64, RequestId)>,
+    /// The longest collections after warm-up.
+    pub(crate) pauses: LongestPauses,
     /// Route of a request by its name, where the two differ.
     pub(crate) routes: HashMap<StringId, StringId>,
 }
@@ -90,6 +93,7 @@ impl Counting {
             sources_ns: None,
             end_ns: trace.start_ns,
             slowest: Vec::new(),
+            pauses: LongestPauses::default(),
             routes: HashMap::new(),
         };
         Self {
@@ -128,6 +132,15 @@ impl Counting {
             } if self.survey.listening.len() < PLACES_REMEMBERED => {
                 self.survey.listening.insert(text);
             }
+            Record::Gc {
+                kind,
+                begin_ns,
+                end_ns,
+            } if !self.is_warmup(begin_ns) => self.survey.pauses.add(Collection {
+                kind,
+                begin_ns,
+                end_ns,
+            }),
             Record::Loss { kind, count, .. } => {
                 *self.survey.losses.entry(kind.word().into()).or_default() += count;
             }
@@ -151,19 +164,22 @@ impl Counting {
         survey.latencies = Latencies::new();
         survey.sources_ns = None;
         survey.trace.warmup_end_ns = survey.trace.warmup_end_ns.max(Some(at_ns));
+        survey.pauses.keep_from(at_ns);
         self.slowest.clear();
     }
 
+    fn is_warmup(&self, time_ns: Ns) -> bool {
+        let warmup_end_ns = self.survey.trace.warmup_end_ns;
+        warmup_end_ns.is_some_and(|end_ns| time_ns < end_ns)
+    }
+
     fn count(&mut self, path: &RequestPath) {
+        let is_warmup = self.is_warmup(path.source_ns);
         let survey = &mut self.survey;
         if path.route != path.name && survey.routes.len() < ROUTES_LEARNED {
             survey.routes.insert(path.name, path.route);
         }
-        if survey
-            .trace
-            .warmup_end_ns
-            .is_some_and(|end| path.source_ns < end)
-        {
+        if is_warmup {
             survey.warmup += 1;
             return;
         }

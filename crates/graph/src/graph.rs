@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use bobtail_trace::record::{EventId, ReadyQuality, Record, RequestId};
+use bobtail_trace::record::{EventId, Ns, ReadyQuality, Record, RequestId};
 
 use crate::events::LoopEvent;
 use crate::history::History;
@@ -15,7 +15,7 @@ use crate::recorder::Recorder;
 use crate::requests::Request;
 use crate::tiling;
 use crate::walk::Walk;
-use crate::window::{EventFacts, Window};
+use crate::window::{EventFacts, Running, Window, running_at};
 
 /// Which requests get their critical path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,6 +118,12 @@ impl Graph {
     /// a part of their time, so they are neither finished nor unfinished.
     pub fn straddling(&self) -> u64 {
         self.recorder.history.requests.straddling()
+    }
+
+    /// What has had the loop thread at a moment of the recent past; `None` where it is forgotten.
+    /// What an event executed is known when it has ended.
+    pub fn running_at(&self, time_ns: Ns) -> Option<Running> {
+        running_at(&self.recorder.history, time_ns)
     }
 
     /// Rows for which memory is held, by container: what [`Options::max_events`] bounds, and the

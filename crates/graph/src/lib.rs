@@ -59,5 +59,5 @@ pub use path::{
     SegmentKind,
 };
 pub use timeline::{Doing, Interruption, LoopEventTimes, LoopRun};
-pub use window::{EVENTS_LISTED, EventFacts, Window};
+pub use window::{EVENTS_LISTED, EventFacts, Running, Window};
 pub use work::Work;

@@ -55,15 +55,7 @@ pub(crate) fn blame_run(
     let route = history.requests.route(run.request);
     let interrupted_ns = blame_interruptions(history, run, start, end, first, culprits);
     let duration_ns = end - start - interrupted_ns;
-    let kind = match run.kind {
-        RunKind::Poll => CulpritKind::Poll,
-        RunKind::Between => CulpritKind::Between,
-        RunKind::Lost => CulpritKind::Lost,
-        RunKind::Event => match history.event(run.event) {
-            Some(event) => CulpritKind::Event(event.kind),
-            None => CulpritKind::Lost,
-        },
-    };
+    let kind = kind_of(history, run);
     let (event, request) = (run.event, run.request);
     let location = history.locations.get(run.location);
     add(
@@ -79,6 +71,19 @@ pub(crate) fn blame_run(
             duration_ns,
         },
     );
+}
+
+/// What had the loop in a run, interruptions aside.
+pub(crate) fn kind_of(history: &History, run: &Run) -> CulpritKind {
+    match run.kind {
+        RunKind::Poll => CulpritKind::Poll,
+        RunKind::Between => CulpritKind::Between,
+        RunKind::Lost => CulpritKind::Lost,
+        RunKind::Event => match history.event(run.event) {
+            Some(event) => CulpritKind::Event(event.kind),
+            None => CulpritKind::Lost,
+        },
+    }
 }
 
 /// Only what interrupted a piece, as for work on the path itself; returns how long it did.

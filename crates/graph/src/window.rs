@@ -8,8 +8,10 @@ use bobtail_trace::record::{CodePlace, EventId, Ns, ReadyQuality, RequestId, Str
 
 use crate::collections::Collection;
 use crate::history::History;
-use crate::path::{EventKind, RequestPath, Resource};
+use crate::path::{CulpritKind, EventKind, RequestPath, Resource, SegmentKind};
+use crate::queue::kind_of;
 use crate::resource::resource_of;
+use crate::stretch::Kind;
 
 /// Events listed at the most; those on the path come first, then own ones, then culprits.
 pub const EVENTS_LISTED: usize = 5000;
@@ -35,6 +37,26 @@ pub struct EventFacts {
     pub location: CodePlace,
     pub resource: Resource,
     pub on_path: bool,
+}
+
+/// What had the loop thread at a moment, interruptions aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Running {
+    pub kind: CulpritKind,
+    /// Route of the request the event works for, or its name while that is not known; 0 unknown.
+    pub route: StringId,
+    /// What it was executing; file 0 unknown.
+    pub location: CodePlace,
+}
+
+/// What had the loop at a moment; `None` where it is forgotten.
+pub(crate) fn running_at(history: &History, time_ns: Ns) -> Option<Running> {
+    let run = history.runs.ring.get(history.runs.at(time_ns))?;
+    (run.start_ns <= time_ns).then(|| Running {
+        kind: kind_of(history, run),
+        route: history.requests.route(run.request),
+        location: history.locations.get(run.location),
+    })
 }
 
 /// See the module.
@@ -81,6 +103,25 @@ impl<'a> Window<'a> {
     /// What is known about an event, while it is remembered, as seen from a request.
     pub fn event(&self, path: &RequestPath, id: EventId) -> Option<EventFacts> {
         self.facts(path, id, false)
+    }
+
+    /// How long the collection with this number held up a request: its time in `queue` and `exec`
+    /// segments. Over all collections that is the `gc` of the request's work.
+    pub fn delay_ns(&self, path: &RequestPath, number: u32) -> u64 {
+        let Some(whole) = self.collection(number) else {
+            return 0;
+        };
+        let counted = |kind| matches!(kind, SegmentKind::Queue | SegmentKind::Exec);
+        let segments = path.segments.iter().filter(|s| counted(s.kind));
+        let parts = segments.map(|segment| {
+            let from_ns = segment.start_ns.max(whole.begin_ns);
+            let to_ns = (segment.start_ns + segment.duration_ns).min(whole.end_ns);
+            let within = self.history.stretches.each(from_ns, to_ns.max(from_ns));
+            let of_it = |kind| matches!(kind, Kind::Collection { row } if row == number);
+            let pieces = within.filter(|(kind, ..)| of_it(*kind));
+            pieces.map(|(_, from, to)| to - from).sum::<u64>()
+        });
+        parts.sum()
     }
 
     pub(crate) fn facts(

@@ -191,6 +191,28 @@ proptest! {
         }
     }
 
+    /// What each collection did to a request sums to what all of them did to it.
+    #[test]
+    fn delays_by_collection_sum_to_the_gc_of_a_request(seed: u64, shape in shapes()) {
+        let (mut drawn, _) = grown(seed, &shape, 3_000);
+        let told = interrupt(&mut drawn, seed);
+        let numbers = 1..=told.pauses.len() as u32;
+        let mut sums = Vec::new();
+        let mut finished = |path: &RequestPath, window: Window<'_>| {
+            let delays = numbers.clone().map(|number| window.delay_ns(path, number));
+            sums.push((delays.sum::<u64>(), path.work().gc_ns));
+        };
+        let mut graph = Graph::new(Options::default());
+        for record in &drawn.records {
+            graph.push(*record, &mut finished);
+        }
+        graph.finish(&mut finished);
+        prop_assert!(sums.iter().any(|(_, gc_ns)| *gc_ns > 0), "{}", sums.len());
+        for (by_collection_ns, gc_ns) in sums {
+            prop_assert_eq!(by_collection_ns, gc_ns);
+        }
+    }
+
     /// Responses that wait for their clients: the kernel takes only a part, and the rest goes out
     /// with a later write, or never. The sinks do not depend on whether anybody walks.
     #[test]

@@ -4,6 +4,7 @@ mod diffs;
 mod explanations;
 mod findings;
 mod page;
+mod pauses;
 mod recordings;
 mod schema;
 mod sources;

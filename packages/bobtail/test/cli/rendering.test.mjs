@@ -51,6 +51,7 @@ test('a report of a few requests says so', () => {
     tail: { ...report.tail, note: 'p99.9 needs 10,000 requests; this is the slowest of 7' },
     breakdown: report.breakdown.slice(0, 1),
     io: [],
+    pauses: [],
     culprits: [],
     findings: [],
     losses: {},
@@ -156,7 +157,7 @@ test('an option that was not given is no fault of the host', () => {
 test('processes are compared only where there are several', () => {
   const report = fixture('report');
   const [first] = report.processes;
-  const one = { ...report, processes: [first] };
+  const one = { ...report, pauses: [], processes: [first] };
   for (const render of [(of) => renderReport(of, 'r', { colors, width }), renderMarkdown]) {
     assert.match(render(report), /4121-0.*75 %[\s\S]*4122-0.*25 %/);
     assert.doesNotMatch(render(one), /4121-0/);

@@ -60,6 +60,32 @@ export interface Collections {
   readonly inflictedNs: number;
 }
 
+/** One collection and the requests that it delayed. */
+export interface Pause {
+  readonly kind: string;
+  readonly pid: number;
+  readonly thread: number;
+  /** Among all collections of its loop, as in the answer of explain. */
+  readonly number: number;
+  /** From the start of the run. */
+  readonly startNs: number;
+  readonly durationNs: number;
+  /** What had the loop thread when it began; null is unknown. */
+  readonly inside: Pick<Culprit, 'kind' | 'route' | 'type' | 'location'> | null;
+  /** Requests that it delayed, those of the tail too. */
+  readonly victims: number;
+  readonly tailVictims: number;
+  /** By how much in total. */
+  readonly inflictedNs: number;
+  /** Some of them: the tail first, then those that it delayed most. */
+  readonly requests: readonly {
+    readonly id: string;
+    readonly class: RequestClass;
+    readonly delayNs: number;
+    readonly latencyNs: number;
+  }[];
+}
+
 /** Waiting for one resource. */
 export interface IoShare {
   readonly class: RequestClass;
@@ -152,6 +178,8 @@ export interface Report {
   readonly processes: readonly ProcessBreakdown[];
   readonly io: readonly IoShare[];
   readonly gc: readonly Collections[];
+  /** The longest single collections, longest first. */
+  readonly pauses: readonly Pause[];
   readonly culprits: readonly Culprit[];
   readonly findings: readonly Finding[];
   readonly losses: Readonly<Record<string, number>>;

@@ -11,9 +11,13 @@ import {
   impactOf,
   ioParts,
   overall,
+  pauseCounts,
+  pausePlace,
+  pauseVictims,
   percentilesLine,
   tailIo,
   tailTitle,
+  telling,
   trustParts,
 } from './sentences';
 import {
@@ -26,6 +30,8 @@ import {
 } from './work-tables';
 
 const ROWS_SHOWN = 10;
+const PAUSES_SHOWN = 5;
+const VICTIMS_SHOWN = 5;
 
 /** The whole report. */
 export function renderMarkdown(report: Report): string {
@@ -38,6 +44,7 @@ export function renderMarkdown(report: Report): string {
     processTable(report),
     ioTable(report),
     culpritTable(report),
+    pauseTable(report),
     findingList(report),
     `<sub>${trustParts(report).map(markdownCell).join(' · ')}</sub>`,
   ];
@@ -116,6 +123,20 @@ function culpritTable(report: Report): string {
       culpritCounts(culprit),
     ]);
   return table(['who made the tail wait', 'where', 'per tail request', 'how'], rows);
+}
+
+function pauseTable(report: Report): string {
+  const rows = telling(report.pauses)
+    .slice(0, PAUSES_SHOWN)
+    .map((pause) => [
+      markdownCell(pause.kind),
+      formatDuration(pause.durationNs),
+      formatDuration(pause.startNs),
+      markdownCell(pausePlace(pause)),
+      pauseCounts(pause),
+      pauseVictims(pause, VICTIMS_SHOWN),
+    ]);
+  return table(['longest collections', 'took', 'at', 'inside', 'victims', 'of the tail'], rows);
 }
 
 function findingList(report: Report): string {

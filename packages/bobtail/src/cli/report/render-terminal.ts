@@ -14,9 +14,13 @@ import {
   impactOf,
   ioParts,
   overall,
+  pauseCounts,
+  pausePlace,
+  pauseVictims,
   percentilesLine,
   tailIo,
   tailTitle,
+  telling,
   trustParts,
 } from './sentences';
 import {
@@ -32,6 +36,8 @@ const ROUTES_SHOWN = 12;
 const PROCESSES_SHOWN = 12;
 const IO_SHOWN = 8;
 const CULPRITS_SHOWN = 8;
+const PAUSES_SHOWN = 5;
+const VICTIMS_SHOWN = 5;
 
 /** How to print. */
 export interface Look {
@@ -49,6 +55,7 @@ export function renderReport(report: Report, folder: string, look: Look): string
     processLines(report, look),
     ioLines(report, look),
     culpritLines(report, look),
+    pauseLines(report, look),
     findingLines(report, look),
     [colors.dim(`${trustParts(report).join(' · ')}  ${folder}`.trim())],
   ];
@@ -209,6 +216,38 @@ function culpritLines(report: Report, look: Look): string[] {
     `${look.colors.bold('who made the tail wait')} ${look.colors.dim('(per tail request)')}`,
     ...alignRows(columns, rows, look.width),
     ...moreLine(culprits.length - CULPRITS_SHOWN, 'culprit', look),
+  ];
+}
+
+function pauseLines(report: Report, look: Look): string[] {
+  const pauses = telling(report.pauses);
+  if (pauses.length === 0) {
+    return [];
+  }
+  const { bold, dim } = look.colors;
+  const rows = pauses
+    .slice(0, PAUSES_SHOWN)
+    .map((pause) => [
+      `  ${formatDuration(pause.durationNs)}`,
+      plain(pause.kind),
+      `at ${formatDuration(pause.startNs)}`,
+      pausePlace(pause),
+    ]);
+  const columns: Column[] = [
+    { align: 'right' },
+    { align: 'left', grow: true },
+    { align: 'right' },
+    { align: 'left', grow: true },
+  ];
+  const aligned = alignRows(columns, rows, look.width);
+  const lines = pauses.slice(0, PAUSES_SHOWN).flatMap((pause, index) => {
+    const victims = `${pauseCounts(pause)}: ${pauseVictims(pause, VICTIMS_SHOWN)}`;
+    return [aligned[index] ?? '', ...wrapWords(victims, look.width, '     ').map(dim)];
+  });
+  return [
+    `${bold('longest collections')} ${dim('(and whom of the tail: explain --request)')}`,
+    ...lines,
+    ...moreLine(pauses.length - PAUSES_SHOWN, 'collection', look),
   ];
 }
 

@@ -4,7 +4,7 @@
  * Each function states facts of the report and paints nothing, so that both outputs and their tests
  * share the wording.
  */
-import type { Breakdown, Culprit, Finding, IoShare, Report } from '../json/report';
+import type { Breakdown, Culprit, Finding, IoShare, Pause, Report } from '../json/report';
 import { plain } from '../text/plain';
 import {
   countOf,
@@ -180,6 +180,33 @@ export function culpritCounts(culprit: Culprit): string {
   const times = occurrences === 1 ? 'once' : `${formatCount(occurrences)} ${many}`;
   const longest = occurrences === 1 ? '' : `, longest ${formatDuration(longestNs)}`;
   return `${times}${longest}, ${countOf(victims, 'request')} waited`;
+}
+
+/** The longest collections that delayed the tail. */
+export function telling(pauses: readonly Pause[]): Pause[] {
+  return pauses.filter((pause) => pause.tailVictims > 0);
+}
+
+/** What a collection interrupted: `GET /export promise`, `event loop waiting in the kernel`. */
+export function pausePlace({ inside }: Pause): string {
+  if (inside === null) {
+    return '';
+  }
+  const name = plain(inside.route ?? (inside.kind === 'loop' ? 'event loop' : 'no request'));
+  return `${name} ${inside.kind === 'loop' ? loopWords(inside.type) : plain(inside.type)}`;
+}
+
+/** `12 requests waited 210 ms in all, 3 of the tail`. */
+export function pauseCounts({ victims, tailVictims, inflictedNs }: Pause): string {
+  const waited = `${countOf(victims, 'request')} waited ${formatDuration(inflictedNs)} in all`;
+  return `${waited}, ${formatCount(tailVictims)} of the tail`;
+}
+
+/** The ids of those of the tail among its first few victims, for `bobtail explain --request`. */
+export function pauseVictims({ requests, tailVictims }: Pause, count: number): string {
+  const named = requests.filter((one) => one.class === 'tail').slice(0, count);
+  const more = tailVictims - named.length;
+  return named.map((one) => one.id).join(' ') + (more > 0 ? ` and ${formatCount(more)} more` : '');
 }
 
 /** ` (31.0 ms per tail request)`; nothing for findings about the recording itself. */
