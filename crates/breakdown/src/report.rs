@@ -77,6 +77,8 @@ pub struct Requests {
     pub unfinished: u64,
     /// Left out: under way when recording paused or went on.
     pub straddling: u64,
+    /// Of `count`: the connection was closed before the whole response had left.
+    pub cut_off: u64,
     pub mean_ns: u64,
     pub percentiles_ns: BTreeMap<String, u64>,
     pub confidence_ns: BTreeMap<String, [u64; 2]>,

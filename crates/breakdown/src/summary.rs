@@ -167,6 +167,7 @@ fn requests(surveys: &[Survey], population: &Population, aggregate: &Aggregate) 
         warmup: surveys.iter().map(|s| s.warmup).sum(),
         unfinished: surveys.iter().map(|s| s.unfinished).sum(),
         straddling: surveys.iter().map(|s| s.straddling).sum(),
+        cut_off: surveys.iter().map(|s| s.cut_off).sum(),
         mean_ns: population.latencies.mean_ns(),
         percentiles_ns: population.percentiles_ns(),
         confidence_ns: population.confidence_ns(),

@@ -29,6 +29,8 @@ pub struct Survey {
     pub unfinished: u64,
     /// Requests that were under way when recording paused or went on.
     pub straddling: u64,
+    /// Finished requests whose connection was closed before the whole response had left.
+    pub cut_off: u64,
     /// Time in which recording was paused.
     pub paused_ns: u64,
     /// Records lost, by word.
@@ -87,6 +89,7 @@ impl Counting {
             warmup: 0,
             unfinished: 0,
             straddling: 0,
+            cut_off: 0,
             paused_ns: 0,
             losses: BTreeMap::new(),
             listening: BTreeSet::new(),
@@ -163,6 +166,7 @@ impl Counting {
         survey.warmup += survey.latencies.count();
         survey.latencies = Latencies::new();
         survey.sources_ns = None;
+        survey.cut_off = 0;
         survey.trace.warmup_end_ns = survey.trace.warmup_end_ns.max(Some(at_ns));
         survey.pauses.keep_from(at_ns);
         self.slowest.clear();
@@ -188,6 +192,7 @@ impl Counting {
             .sources_ns
             .unwrap_or((path.source_ns, path.source_ns));
         survey.sources_ns = Some((first_ns.min(path.source_ns), last_ns.max(path.source_ns)));
+        survey.cut_off += u64::from(path.cut_off);
         self.slowest
             .push(Reverse((path.latency_ns, Reverse(path.id))));
         if self.slowest.len() > self.slowest_count {

@@ -178,6 +178,8 @@ impl Recorder {
         }
         request.phase = Phase::Handed;
         request.handed_over = request.handover.is_some() || had_nothing_left;
+        let is_closed = handle.as_ref().is_some_and(|h| h.closed);
+        request.cut_off = is_closed && !request.handed_over;
         if let Some(handle) = handle {
             handle.leaving = handle.leaving.saturating_sub(1);
         }

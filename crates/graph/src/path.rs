@@ -214,6 +214,8 @@ pub struct RequestPath {
     /// At `sink_ns` the kernel had taken the whole response. Otherwise the connection was closed or
     /// the trace ended before, and `sink_ns` is the call that ended the response.
     pub handed_over: bool,
+    /// The connection was closed before the kernel had the whole response.
+    pub cut_off: bool,
     pub latency_ns: u64,
     /// False when the graph was told not to walk this request; what follows is empty then.
     pub walked: bool,
@@ -245,6 +247,7 @@ impl RequestPath {
             sink_ns: 0,
             sink_event: 0,
             handed_over: false,
+            cut_off: false,
             latency_ns: 0,
             walked: false,
             truncated: false,

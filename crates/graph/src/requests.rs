@@ -48,6 +48,8 @@ pub(crate) struct Request {
     pub handover: Option<Handover>,
     /// The kernel had taken the whole response at the handover, or when it ended.
     pub handed_over: bool,
+    /// It had not when the connection was closed.
+    pub cut_off: bool,
     /// The request after it on its connection; 0 none yet.
     pub next_on_handle: RequestId,
     /// Its latest event.

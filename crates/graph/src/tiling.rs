@@ -38,6 +38,7 @@ pub(crate) fn start(path: &mut RequestPath, history: &History, request: &Request
     path.sink_ns = sink_ns.max(request.ready_ns);
     path.sink_event = late.map_or(request.sink_event, |h| h.event);
     path.handed_over = request.handed_over;
+    path.cut_off = request.cut_off;
     path.latency_ns = path.sink_ns - path.source_ready_ns;
     path.truncated = request.losses != history.losses;
     path.inferred_hops = 0;

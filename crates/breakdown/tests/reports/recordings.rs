@@ -231,6 +231,28 @@ fn bursts_are_told_with_their_share_of_the_time() {
     assert_eq!(run.duration_ns - run.recorded_ns, 80_000_000);
 }
 
+/// A connection that is closed when half of a response has left, one that has all, one whose rest
+/// waits when the recording ends, and one that is closed before there is a response.
+const CLOSED: &str = "open 1 server\nopen 2 server\nopen 3 server\nopen 4 server\n\
+    0ms begin read handle=1 ready=0ms\nsource 1 \"GET /x\"\n1ms sink 1 200\n\
+    write 1 bytes=10 unsent=90\nend\n\
+    2ms begin read handle=2\nsource 2 \"GET /x\"\nsink 2 200\nwrite 2\nend\n\
+    3ms begin read handle=3\nsource 3 \"GET /x\"\nsink 3 200\nwrite 3 bytes=10 unsent=90\nend\n\
+    4ms begin read handle=4\nsource 4 \"GET /x\"\nend\n\
+    5ms begin read handle=1\nclose 1\nclose 2\nclose 4\n6ms end";
+
+#[test]
+fn responses_that_were_cut_off_are_counted_apart() {
+    let counts = |drawn| {
+        let requests = report_at(&[drawn], 99.9).requests;
+        (requests.count, requests.cut_off, requests.unfinished)
+    };
+    assert_eq!(counts(draw(CLOSED)), (3, 1, 1));
+    // Those of warm-up are not.
+    let mark = "\n7ms mark warmup-end\n8ms begin other\n9ms end";
+    assert_eq!(counts(draw(&(CLOSED.to_owned() + mark))), (0, 0, 1));
+}
+
 #[test]
 fn losses_and_unfinished_requests_are_counted() {
     let report = report_at(

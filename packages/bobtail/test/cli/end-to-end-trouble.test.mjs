@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { get, load } from './load.mjs';
+import { abort, get, load } from './load.mjs';
 import { nodes } from './nodes.mjs';
 import { fixture, packageWithProbe, reportOf, startRecording } from './recordings.mjs';
 import { MAIN, makeFolder, PACKAGE, runBobtail } from './run-bobtail.mjs';
@@ -59,6 +59,22 @@ test('no request: 67, from record, report and explain', async (t) => {
     assert.match(result.stderr, /^bobtail: no finished request was recorded \(.*\)\n$/);
   }
 });
+
+for (const { path, version } of nodes) {
+  test(`${version}: responses that clients abort are counted apart`, async (t) => {
+    const service = await startRecording(t, [path, fixture('service.mjs'), 'http']);
+    assert.equal((await get(service.port, '/large')).length, 16 << 20);
+    for (let i = 0; i < 3; i += 1) await abort(service.port, '/large');
+    // Answered after the service has seen that the aborted connections are closed.
+    await load(service.port, { count: 20 });
+    await service.end();
+    const { requests } = await reportOf(service.folder);
+    assert.equal(requests.cutOff, 3);
+    assert.equal(requests.count + requests.unfinished, 24);
+    const { stdout } = await runBobtail(['report', service.folder]);
+    assert.match(stdout, /\n3 of 24 requests cut off: /);
+  });
+}
 
 test('too few requests for a tail: the report falls back and says so', async (t) => {
   const service = await startRecording(t, SERVICE);

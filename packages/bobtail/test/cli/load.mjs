@@ -15,6 +15,17 @@ export function get(port, path, agent) {
   });
 }
 
+/** One request whose connection is closed when the first bytes of the response are there. */
+export function abort(port, path) {
+  return new Promise((done, fail) => {
+    const request = http.get({ host: '127.0.0.1', port, path, agent: false }, (response) => {
+      response.on('error', () => undefined).once('data', () => request.destroy());
+      response.on('close', done);
+    });
+    request.on('error', fail);
+  });
+}
+
 /**
  * Sends `count` requests on `connections` kept-alive connections, or fewer when `isEnough()` says
  * so. Resolves to how many were answered: all of them, or those before the service went away.

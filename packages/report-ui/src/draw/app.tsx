@@ -1,6 +1,6 @@
 /** The whole page, from the verdict to the limits. */
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
-import { headline, percentilesLine } from '../../../bobtail/src/cli/report/sentences';
+import { headline, noteLines, percentilesLine } from '../../../bobtail/src/cli/report/sentences';
 import type { Page } from '../data/page';
 import { fragmentOf, type View, viewOf } from '../data/view';
 import { Advice, Culprits, Waits } from './causes';
@@ -48,7 +48,11 @@ export function App({ page }: { page: Page }) {
         </p>
         <h1>{headline(report)}</h1>
         <p class="percentiles">{percentilesLine(report)}</p>
-        {report.tail.note !== null && <p class="note">{report.tail.note}</p>}
+        {noteLines(report).map((note) => (
+          <p class="note" key={note}>
+            {note}
+          </p>
+        ))}
       </header>
       <Filters />
       <main>

@@ -22,6 +22,7 @@ export function Trust() {
     ['truncated', formatCount(requests.truncated)],
     ['unfinished', formatCount(requests.unfinished)],
     ['left out as warm-up', formatCount(requests.warmup)],
+    ['cut off', formatCount(requests.cutOff)],
     ['across a pause', formatCount(requests.straddling)],
   ];
   return (

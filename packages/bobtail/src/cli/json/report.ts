@@ -162,6 +162,8 @@ export interface Report {
     readonly unfinished: number;
     /** Under way when recording paused or went on. */
     readonly straddling: number;
+    /** Of `count`: the connection was closed before the whole response had left. */
+    readonly cutOff: number;
     readonly meanNs: number;
     readonly percentilesNs: Readonly<Record<string, number>>;
     readonly confidenceNs: Readonly<Record<string, readonly [number, number]>>;

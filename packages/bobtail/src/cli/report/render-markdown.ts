@@ -10,6 +10,7 @@ import {
   headline,
   impactOf,
   ioParts,
+  noteLines,
   overall,
   pauseCounts,
   pausePlace,
@@ -38,7 +39,7 @@ export function renderMarkdown(report: Report): string {
   const sections = [
     `**${headline(report)}**`,
     percentilesLine(report),
-    report.tail.note === null ? '' : markdownCell(report.tail.note),
+    noteLines(report).map(markdownCell).join('\n'),
     breakdownTable(report),
     workTable(report),
     processTable(report),

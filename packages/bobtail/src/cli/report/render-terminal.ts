@@ -13,6 +13,7 @@ import {
   headline,
   impactOf,
   ioParts,
+  noteLines,
   overall,
   pauseCounts,
   pausePlace,
@@ -63,10 +64,6 @@ export function renderReport(report: Report, folder: string, look: Look): string
     .filter((lines) => lines.length > 0)
     .map((lines) => `${lines.join('\n')}\n`)
     .join('\n');
-}
-
-function noteLines(report: Report): string[] {
-  return report.tail.note === null ? [] : [plain(report.tail.note)];
 }
 
 /** A name, figures, a bar, and shares of the work classes in queue + exec. */

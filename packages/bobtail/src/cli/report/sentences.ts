@@ -84,6 +84,20 @@ export function percentilesLine(report: Report): string {
   return parts.join(' · ');
 }
 
+/**
+ * What to know of the requests before the figures: the percentile that was asked for is not told,
+ * responses were cut off.
+ */
+export function noteLines(report: Report): string[] {
+  const { count, cutOff } = report.requests;
+  const notes = report.tail.note === null ? [] : [plain(report.tail.note)];
+  if (cutOff > 0) {
+    const of = `${formatCount(cutOff)} of ${countOf(count, 'request')}`;
+    notes.push(`${of} cut off: the connection was closed before the whole response had left`);
+  }
+  return notes;
+}
+
 /** `tail (12 requests ≥ 48.2 ms)`. */
 export function tailTitle(report: Report): string {
   const { count, thresholdNs } = report.tail;
