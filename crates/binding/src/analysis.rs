@@ -246,11 +246,7 @@ pub(crate) fn survey_all(
             let counters: Vec<_> = reader.losses().collect();
             let info = trace_info(recording, trace, &reader);
             let mut survey = survey(&info, reader, slowest).map_err(|e| trace.failure(e))?;
-            // The counters also know of losses that there was no room to write a record for.
-            for (kind, count) in counters.into_iter().filter(|&(_, count)| count > 0) {
-                let told = survey.losses.entry(kind.word().to_owned()).or_default();
-                *told = (*told).max(u64::from(count));
-            }
+            survey.add_counters(counters);
             Ok(survey)
         })
         .collect()

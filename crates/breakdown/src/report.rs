@@ -54,6 +54,28 @@ pub struct Process {
     pub thread: u32,
     pub node: String,
     pub requests: u64,
+    /// Its recording ended before it did.
+    pub ended: Option<Ended>,
+}
+
+/// When the recording of a loop ended, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ended {
+    /// From the start of the run.
+    pub at_ns: u64,
+    pub reason: EndReason,
+}
+
+/// Why the recording of a loop ended before the loop did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndReason {
+    /// There are no more numbers for events.
+    EventNumbers,
+    DiskFull,
+    /// In a pause between bursts.
+    Paused,
 }
 
 /// How the service ended.

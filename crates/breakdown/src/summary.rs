@@ -12,7 +12,7 @@ use crate::findings::{self, Evidence, REFUSED_LOOPS};
 use crate::longest_pauses;
 use crate::population::Population;
 use crate::report::{
-    Breakdown, Class, Io, Outcome, Process, ProcessBreakdown, Report, Requests, Run, Tail,
+    Breakdown, Class, Ended, Io, Outcome, Process, ProcessBreakdown, Report, Requests, Run, Tail,
     Unavailable,
 };
 use crate::sums::{IoSums, Sums};
@@ -143,6 +143,10 @@ fn run_of(run: RunFacts, surveys: &[Survey]) -> Run {
         thread: s.trace.thread,
         node: s.trace.node.clone(),
         requests: s.latencies.count(),
+        ended: s.ended.map(|(at_ns, reason)| Ended {
+            at_ns: at_ns.saturating_sub(start_ns),
+            reason,
+        }),
     };
     Run {
         command: run.command,

@@ -7,10 +7,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 
 use bobtail_graph::{Collection, Graph, Options, RequestPath, Walks, Window};
-use bobtail_trace::record::{MarkKind, Ns, Record, RequestId, StringId};
+use bobtail_trace::layout::LAST_EVENT;
+use bobtail_trace::record::{EventId, LossKind, MarkKind, Ns, Record, RequestId, StringId};
 
 use crate::latencies::Latencies;
 use crate::longest_pauses::LongestPauses;
+use crate::report::EndReason;
 use crate::trace_info::TraceInfo;
 
 /// Names of requests whose route was learned; more than that are not.
@@ -31,6 +33,8 @@ pub struct Survey {
     pub straddling: u64,
     /// Finished requests whose connection was closed before the whole response had left.
     pub cut_off: u64,
+    /// When and why the recording ended before the loop did, as far as is known.
+    pub ended: Option<(Ns, EndReason)>,
     /// Time in which recording was paused.
     pub paused_ns: u64,
     /// Records lost, by word.
@@ -47,6 +51,20 @@ pub struct Survey {
     pub(crate) pauses: LongestPauses,
     /// Route of a request by its name, where the two differ.
     pub(crate) routes: HashMap<StringId, StringId>,
+}
+
+impl Survey {
+    /// Adds what the counters of the trace know beyond its records: losses that there was no room
+    /// to write a record for. Of a full disk that means that it never had room again.
+    pub fn add_counters(&mut self, counters: impl IntoIterator<Item = (LossKind, u32)>) {
+        for (kind, count) in counters.into_iter().filter(|&(_, count)| count > 0) {
+            let told = self.losses.entry(kind.word().to_owned()).or_default();
+            if kind == LossKind::DiskFull && *told < u64::from(count) {
+                self.ended = Some((self.end_ns, EndReason::DiskFull));
+            }
+            *told = (*told).max(u64::from(count));
+        }
+    }
 }
 
 /// Surveys one trace; remembers its `slowest` requests by number.
@@ -79,6 +97,7 @@ struct Counting {
     slowest: BinaryHeap<Reverse<(u64, Reverse<RequestId>)>>,
     slowest_count: usize,
     paused_at_ns: Option<Ns>,
+    last_event: EventId,
 }
 
 impl Counting {
@@ -90,6 +109,7 @@ impl Counting {
             unfinished: 0,
             straddling: 0,
             cut_off: 0,
+            ended: None,
             paused_ns: 0,
             losses: BTreeMap::new(),
             listening: BTreeSet::new(),
@@ -104,10 +124,14 @@ impl Counting {
             slowest: BinaryHeap::new(),
             slowest_count,
             paused_at_ns: None,
+            last_event: 0,
         }
     }
 
     fn see(&mut self, record: &Record) {
+        if let Record::LoopBegin { event, .. } | Record::Micro { event, .. } = *record {
+            self.last_event = event;
+        }
         match *record {
             Record::Mark {
                 kind: MarkKind::WarmupEnd,
@@ -206,9 +230,15 @@ impl Counting {
             .into_iter()
             .map(|Reverse((ns, Reverse(id)))| (ns, id))
             .collect();
+        let reason = if self.last_event >= LAST_EVENT {
+            EndReason::EventNumbers
+        } else {
+            EndReason::Paused
+        };
         Survey {
             unfinished,
             slowest,
+            ended: self.paused_at_ns.map(|at_ns| (at_ns, reason)),
             ..self.survey
         }
     }

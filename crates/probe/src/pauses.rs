@@ -6,7 +6,7 @@
 
 use std::sync::atomic::Ordering::Release;
 
-use bobtail_trace::layout::live;
+use bobtail_trace::layout::{LAST_EVENT, live};
 use bobtail_trace::record::MarkKind;
 
 use crate::clock::{RealtimeOffset, monotonic_ns};
@@ -16,7 +16,6 @@ use crate::not_running::NotRunning;
 use crate::pool::{self, Jobs};
 use crate::switches::Switches;
 use crate::v8::Work;
-use crate::writer::LAST_EVENT;
 use crate::{libuv, ready_helper, registry, v8, watchdog};
 
 /// What a loop had at work and takes up again.

@@ -10,15 +10,12 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 use bobtail_trace::chunk::{self, ChunkStart};
 use bobtail_trace::encode::{self, Encoded, LoopBegin, Window};
 use bobtail_trace::layout::chunk::HEADER_BYTES as CHUNK_HEADER_BYTES;
-use bobtail_trace::layout::{MAX_RECORD_BYTES, limit, live};
-use bobtail_trace::record::{LossKind, NotRunningCause};
+use bobtail_trace::layout::{LAST_EVENT, MAX_RECORD_BYTES, limit, live};
+use bobtail_trace::record::{LossKind, MarkKind, NotRunningCause};
 
 use crate::not_running::NotRunning;
 use crate::ring::Ring;
 use crate::v8::LastWork;
-
-/// No event gets a higher number; the trace pauses for good.
-pub const LAST_EVENT: u32 = u32::MAX - 2;
 
 /// The live block of one trace.
 #[derive(Clone, Copy)]
@@ -318,11 +315,18 @@ impl Writer {
         // Counted also when the record was lost: the next chunk header tells the number.
         let event = self.live.next(live::EVENT);
         if event >= LAST_EVENT {
-            self.live.set(live::PAUSED, 1);
+            self.end_numbering(fields.begin_ns);
         }
         self.live.set(live::CURRENT, event);
         self.live.set(live::LOOP_EVENT, event);
         event
+    }
+
+    /// The numbers of events end: nothing more can be recorded, and readers are told.
+    #[cold]
+    fn end_numbering(&mut self, at_ns: u64) {
+        self.put(|out, last_ns| encode::mark(out, last_ns, at_ns, MarkKind::Paused, 0));
+        self.live.set(live::PAUSED, 1);
     }
 
     /// Ends the open loop event; nothing when none is open.

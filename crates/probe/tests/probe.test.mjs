@@ -291,6 +291,16 @@ for (const node of nodes) {
       assert.ok(losses.some((r) => r.kind === 'overwritten'));
     });
 
+    it('ends with a mark when the numbers of events are used up', async (t) => {
+      const out = temporary(t);
+      const { last, silent, resumed } = await run(node, out, 'numbers');
+      assert.deepEqual([last, silent, resumed], [0xfffffffd, true, false]);
+      const { kind } = only(out).of('mark').at(-1);
+      assert.equal(kind, 'paused');
+      assert.equal(only(out).records.at(-1).type, 'mark', 'nothing comes after it');
+      assert.equal(only(out).of('loop-begin').at(-1).event, String(last));
+    });
+
     it('finds the code that runs long', async (t) => {
       const out = temporary(t);
       await run(node, out, 'location');

@@ -60,6 +60,17 @@ module.exports = {
     return { inspect: probe.inspect() };
   },
 
+  // As if four thousand million events had been: the numbers end while it records.
+  async numbers() {
+    const { live } = start({ chunkBytes: 8192 });
+    const words = new Uint32Array(live, 1024, 32);
+    words[2] = 0xfffff000;
+    while (words[13] === 0) await promisify(crypto.randomBytes)(8);
+    const position = words[0];
+    await promisify(crypto.randomBytes)(8);
+    return { last: words[2], silent: words[0] === position, resumed: probe.resume() };
+  },
+
   // Each start is refused at another step; what was taken before must be given back.
   async unable() {
     const codes = new Set();

@@ -11,6 +11,8 @@ pub const MAGIC: [u8; 8] = *b"BOBTAIL\n";
 pub const HEADER_BYTES: usize = 4096;
 /// A writer starts a record only where this many bytes are left in the chunk.
 pub const MAX_RECORD_BYTES: usize = 64;
+/// No event gets a higher number: a writer that comes to it writes MARK paused and pauses for good.
+pub const LAST_EVENT: u32 = u32::MAX - 2;
 
 /// Byte offsets in the header page.
 pub mod header {

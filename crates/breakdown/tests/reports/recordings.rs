@@ -1,7 +1,9 @@
 //! Reports on whole recordings: sums, percentiles, warm-up, several traces.
 
-use bobtail_breakdown::report::{Class, CulpritKind, Work};
-use bobtail_testkit::{Drawn, Shape, draw};
+use bobtail_breakdown::report::{Class, CulpritKind, EndReason, Ended, Work};
+use bobtail_breakdown::{Aggregate, Population, RunFacts, Survey, report};
+use bobtail_testkit::{Drawn, ORIGIN_NS, Shape, draw};
+use bobtail_trace::record::LossKind;
 
 use super::support::{grown, report_at, surveys};
 
@@ -251,6 +253,41 @@ fn responses_that_were_cut_off_are_counted_apart() {
     // Those of warm-up are not.
     let mark = "\n7ms mark warmup-end\n8ms begin other\n9ms end";
     assert_eq!(counts(draw(&(CLOSED.to_owned() + mark))), (0, 0, 1));
+}
+
+/// Where the recording of the only loop ended.
+fn ended(surveys: &[Survey]) -> Option<Ended> {
+    let population = Population::of(surveys, 99.9);
+    let report = report(RunFacts::default(), surveys, &population, &Aggregate::new());
+    report.run.processes[0].ended
+}
+
+#[test]
+fn a_recording_that_ended_before_the_loop_says_when_and_why() {
+    let at_ns = ORIGIN_NS + 4_000_000;
+    let told = |reason| Some(Ended { at_ns, reason });
+    let begins = "1ms begin other\n2ms end\n";
+    let of = |text: &str| surveys(&[draw(&format!("{begins}{text}"))]);
+
+    assert_eq!(ended(&of("4ms begin other\n5ms end")), None);
+    assert_eq!(ended(&of("4ms mark paused")), told(EndReason::Paused));
+    assert_eq!(ended(&of("3ms mark paused\n4ms mark resumed")), None);
+    let skipped = format!("loss no-chunk events={}\n3ms begin other\n", u32::MAX - 4);
+    let numbers = of(&(skipped + "4ms mark paused"));
+    assert_eq!(ended(&numbers), told(EndReason::EventNumbers));
+}
+
+#[test]
+fn a_disk_that_stays_full_ends_the_recording() {
+    let mut surveys = surveys(&[draw("1ms begin other\nloss disk-full count=7\n4ms end")]);
+    let survey = &mut surveys[0];
+    survey.add_counters([(LossKind::DiskFull, 7), (LossKind::NoChunk, 2)]);
+    assert_eq!(survey.ended, None, "there was room again");
+    survey.add_counters([(LossKind::DiskFull, 9)]);
+    assert_eq!(survey.losses.get("disk-full"), Some(&9));
+    let at_ns = ORIGIN_NS + 4_000_000;
+    let reason = EndReason::DiskFull;
+    assert_eq!(ended(&surveys), Some(Ended { at_ns, reason }));
 }
 
 #[test]

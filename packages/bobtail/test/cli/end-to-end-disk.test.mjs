@@ -68,6 +68,11 @@ for (const { path, version } of nodes) {
     assert.ok(requests.count >= 500 && requests.count < 500 + more, `${requests.count} requests`);
     assert.ok(losses['disk-full'] > 0, JSON.stringify(losses));
     assert.equal(losses.damaged, undefined);
+    const { ended } = run.processes.find(({ pid }) => pid === service.pid);
+    assert.equal(ended.reason, 'disk-full');
+    const { stdout } = await runBobtail(['report', folder]);
+    const said = `\nrecording of ${service.pid}-0 ended after .* \\(the disk is full\\)\n`;
+    assert.match(stdout, new RegExp(said));
     assert.equal(run.outcome, null, 'the end could not be written');
   });
 }

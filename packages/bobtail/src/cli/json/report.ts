@@ -148,6 +148,11 @@ export interface Report {
       readonly thread: number;
       readonly node: string;
       readonly requests: number;
+      /** When, from the start of the run, its recording ended before it did, and why. */
+      readonly ended: {
+        readonly atNs: number;
+        readonly reason: 'event-numbers' | 'disk-full' | 'paused';
+      } | null;
     }[];
     readonly detail: Detail;
     readonly warmupNs: number;

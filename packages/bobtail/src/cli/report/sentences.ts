@@ -86,7 +86,7 @@ export function percentilesLine(report: Report): string {
 
 /**
  * What to know of the requests before the figures: the percentile that was asked for is not told,
- * responses were cut off.
+ * responses were cut off, a recording ended early.
  */
 export function noteLines(report: Report): string[] {
   const { count, cutOff } = report.requests;
@@ -95,7 +95,29 @@ export function noteLines(report: Report): string[] {
     const of = `${formatCount(cutOff)} of ${countOf(count, 'request')}`;
     notes.push(`${of} cut off: the connection was closed before the whole response had left`);
   }
-  return notes;
+  return [...notes, ...endedNotes(report)];
+}
+
+const ENDED_TOLD = 3;
+const END_REASONS = {
+  'event-numbers': 'the numbers of events are used up',
+  'disk-full': 'the disk is full',
+  paused: 'in the pause between two bursts',
+};
+
+/** `recording of 4130-0 ended after 58.0 s (the disk is full)`. */
+function endedNotes(report: Report): string[] {
+  const notes = report.run.processes.flatMap(({ pid, thread, ended }) =>
+    ended === null
+      ? []
+      : `${pid}-${thread} ended after ${formatDuration(ended.atNs)} (${END_REASONS[ended.reason]})`,
+  );
+  if (notes.length === 0) {
+    return [];
+  }
+  const more = notes.length - ENDED_TOLD;
+  const told = notes.slice(0, ENDED_TOLD).join(', ');
+  return [`recording of ${told}${more > 0 ? ` and ${formatCount(more)} more` : ''}`];
 }
 
 /** `tail (12 requests ≥ 48.2 ms)`. */
