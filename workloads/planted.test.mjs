@@ -35,9 +35,12 @@ for (const node of nodeBinaries()) {
         if (why) return test.skip(why);
         for (const run of runs(cause, expected)) {
           const environment = { ...services.environment, ...run.environment };
-          const { checked, failures } = await failuresOf({ ...run, node, environment }, expected);
+          const result = await failuresOf({ ...run, node, environment }, expected);
+          const { checked, failures, wrong, told } = result;
+          for (const line of told) test.diagnostic(line);
           const text = failures.slice(0, 3).map(failureText).join('\n\n');
           assert.equal(failures.length, 0, `${run.title}: ${failures.length} wrong\n${text}`);
+          assert.deepEqual(wrong, [], `${run.title}: work classes`);
           assert.ok(checked > 0, `${run.title}: no request was checked`);
         }
         return undefined;

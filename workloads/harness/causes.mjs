@@ -21,11 +21,13 @@ export async function expectations(cause) {
 }
 
 /** The runs of a cause: each of its servers with each of its environments. */
-export function runs(cause, { servers = ['server.cjs'], variants = [{}] }) {
+export function runs(cause, expected) {
+  const { servers = ['server.cjs'], variants = [{}], nodeFlags, recordFlags } = expected;
   return servers.flatMap((server) =>
     variants.map((environment) => {
       const setting = Object.entries(environment).map(([name, value]) => ` ${name}=${value}`);
-      return { cause, server, environment, title: `${cause}/${server}${setting.join('')}` };
+      const title = `${cause}/${server}${setting.join('')}`;
+      return { cause, server, environment, nodeFlags, recordFlags, title };
     }),
   );
 }

@@ -44,21 +44,25 @@ function quoted(text) {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Records `cause`'s `server` with the Node binary `node`; `use` gets what came of it. */
-export async function recorded({ cause, server, node, environment }, use) {
+/**
+ * Records `cause`'s `server` with the Node binary `node`, flags for Node and for the recorder
+ * included; `use` gets what came of it.
+ */
+export async function recorded(run, use) {
+  const { cause, server, node, environment, nodeFlags = [], recordFlags = [] } = run;
   const folder = mkdtempSync(join(tmpdir(), 'planted-recording-'));
   const out = join(folder, 'recording.bobtail');
   const file = join(folder, 'planted.jsonl');
   const env = { ...process.env, ...environment, PLANTED_FILE: file };
   const load = [process.execPath, drive, cause].map(quoted).join(' ');
-  const target = [node, join(workloads, cause, server)];
-  const flags = ['--quiet', '--no-report', '--out', out, '--on-port', load];
+  const target = [node, ...nodeFlags, join(workloads, cause, server)];
+  const flags = ['--quiet', '--no-report', ...recordFlags, '--out', out, '--on-port', load];
   const args = [bobtail, 'record', ...flags, '--', ...target];
   try {
-    await finished(process.execPath, args, { env, timeout: RECORD_MS_MAX });
+    const { stdout } = await finished(process.execPath, args, { env, timeout: RECORD_MS_MAX });
     const planted = plantedRequests(file);
-    const explained = await explain(out);
-    return await use({ folder: out, planted, explained });
+    const { report, explained } = await explain(out);
+    return await use({ folder: out, stdout, planted, report, explained });
   } finally {
     if (!process.env.PLANTED_KEEP) rmSync(folder, { recursive: true, force: true });
     else process.stderr.write(`kept ${folder}\n`);
@@ -66,28 +70,29 @@ export async function recorded({ cause, server, node, environment }, use) {
 }
 
 /**
- * Every recorded request, by its number in the recording. Read through the library, which is
- * quicker than a process for each; the slowest is asked for through the command line too.
+ * The report, and every recorded request, by its number in the recording. Read through the library,
+ * which is quicker than a process for each; the slowest is asked for through the command line too.
  */
 async function explain(out) {
   const { analyzeRequests, analyzeReport } = await import(library);
-  const { requests, losses } = await analyzeReport(out);
-  assert.deepEqual(losses, {}, `facts were lost in ${out}`);
+  const report = await analyzeReport(out);
+  assert.deepEqual(report.losses, {}, `facts were lost in ${out}`);
   const list = await analyzeRequests(out, { all: true });
-  assert.equal(list.length, requests.count);
+  assert.equal(list.length, report.requests.count);
   const args = [bobtail, 'explain', out, '--slowest', '1', '--json'];
   const { stdout } = await finished(process.execPath, args, { timeout: RECORD_MS_MAX });
   assert.deepEqual(JSON.parse(stdout), list[0], 'command line and library disagree');
-  return new Map(list.map((request) => [Number(request.id.split(':')[1]), request]));
+  const explained = new Map(list.map((one) => [Number(one.id.split(':')[1]), one]));
+  return { report, explained };
 }
 
 /** Runs the server without the recorder: shows that what is planted is there at all. */
-export async function plain({ cause, server, node, environment }) {
+export async function plain({ cause, server, node, environment, nodeFlags = [] }) {
   const folder = mkdtempSync(join(tmpdir(), 'planted-plain-'));
   const file = join(folder, 'planted.jsonl');
   const env = { ...process.env, ...environment, PLANTED_FILE: file };
   const options = { env, stdio: ['ignore', 'pipe', 'inherit'] };
-  const child = spawn(node, [join(workloads, cause, server)], options);
+  const child = spawn(node, [...nodeFlags, join(workloads, cause, server)], options);
   try {
     const port = await new Promise((resolve, reject) => {
       child.stdout.once('data', (line) => resolve(/^listening (.*)/m.exec(line)[1]));

@@ -8,21 +8,25 @@ import { causes, expectationOf, expectations, needs, runs } from './causes.mjs';
 import { check, hops } from './check.mjs';
 import { plain, recorded } from './record.mjs';
 import { startServices } from './services.mjs';
+import { compareClasses, workOf } from './work.mjs';
 
 /** All failures of one run, each with the request it is about. */
 export async function failuresOf(run, expected) {
-  return recorded(run, ({ planted, explained }) => {
+  return recorded(run, ({ planted, explained, report, stdout }) => {
     const failures = [];
+    const counting = [];
     let checked = 0;
     for (const request of planted.filter(({ counts }) => counts)) {
       const expectation = expectationOf(expected, run.server, request);
       if (!expectation) continue;
       checked += 1;
       const about = explained.get(request.request);
+      if (about) counting.push({ ...request, explained: about, work: workOf(about) });
       const list = about ? check(about, request, expectation) : ['was not recorded'];
       if (list.length) failures.push({ request, explained: about, failures: list });
     }
-    return { checked, failures };
+    const classes = expected.classes?.({ requests: counting, report, stdout }) ?? [];
+    return { checked, failures, ...compareClasses(classes) };
   });
 }
 
@@ -59,10 +63,11 @@ async function showPlain(run) {
 }
 
 async function showRecorded(run, expected) {
-  const { checked, failures } = await failuresOf(run, expected);
-  const verdict = failures.length || !checked ? 'FAILED' : 'ok';
+  const { checked, failures, wrong, told } = await failuresOf(run, expected);
+  const verdict = failures.length || wrong.length || !checked ? 'FAILED' : 'ok';
   process.stdout.write(`${verdict} ${run.title}: ${checked} requests, ${failures.length} wrong\n`);
   for (const failure of failures.slice(0, 3)) process.stdout.write(`${failureText(failure)}\n`);
+  for (const line of [...told, ...wrong]) process.stdout.write(`  ${line}\n`);
   if (verdict !== 'ok') process.exitCode = 1;
 }
 

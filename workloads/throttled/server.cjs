@@ -1,0 +1,26 @@
+// A route that computes for longer than its process gets the CPU at a stretch.
+'use strict';
+
+const http = require('node:http');
+const { makeCpuScarce } = require('../plant/scarce-cpu.cjs');
+const truth = require('../plant/truth.cjs');
+
+const COMPUTE_NS = 30e6;
+const how = makeCpuScarce();
+
+function compute() {
+  const untilNs = truth.cpuNs() + COMPUTE_NS;
+  while (truth.cpuNs() < untilNs);
+}
+
+const server = http.createServer((request, response) => {
+  const planted = truth.begin(request);
+  if (request.url === '/compute') {
+    planted.how = how;
+    planted.note('compute');
+    planted.spend('compute', compute);
+    planted.note('computed');
+  }
+  planted.answer(response);
+});
+truth.listen(server);
