@@ -56,7 +56,8 @@ export async function recorded(run, use) {
   const env = { ...process.env, ...environment, PLANTED_FILE: file };
   const load = [process.execPath, drive, cause].map(quoted).join(' ');
   const target = [node, ...nodeFlags, join(workloads, cause, server)];
-  const flags = ['--quiet', '--no-report', ...recordFlags, '--out', out, '--on-port', load];
+  const quiet = ['--quiet', '--no-report', '--no-html'];
+  const flags = [...quiet, ...recordFlags, '--out', out, '--on-port', load];
   const args = [bobtail, 'record', ...flags, '--', ...target];
   try {
     const { stdout } = await finished(process.execPath, args, { env, timeout: RECORD_MS_MAX });
@@ -74,10 +75,10 @@ export async function recorded(run, use) {
  * which is quicker than a process for each; the slowest is asked for through the command line too.
  */
 async function explain(out) {
-  const { analyzeRequests, analyzeReport } = await import(library);
-  const report = await analyzeReport(out);
+  const { explainMany, report: reportOf } = await import(library);
+  const report = await reportOf(out);
   assert.deepEqual(report.losses, {}, `facts were lost in ${out}`);
-  const list = await analyzeRequests(out, { all: true });
+  const list = await explainMany(out, { all: true });
   assert.equal(list.length, report.requests.count);
   const args = [bobtail, 'explain', out, '--slowest', '1', '--json'];
   const { stdout } = await finished(process.execPath, args, { timeout: RECORD_MS_MAX });

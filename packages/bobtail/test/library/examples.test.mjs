@@ -21,7 +21,7 @@ for (const { path, version } of nodes) {
     const told = await run(path, 'express/why-slow.mjs');
     assert.match(told, /^400 requests, p50 [\d.]+ ms\np95 [\d.]+ ms\n/);
     assert.match(told, /^ {2}[\d.]+ ms behind GET \/report\/:year$/m);
-    assert.match(told, /^to do: split buildReport .*server\.mjs:\d+ \(GET \/report\/:year\)/m);
+    assert.match(told, /^to do: split buildReport .*server\.mjs:\d+:\d+ \(GET \/report\/:year\)/m);
     assert.match(told, /^slowest: GET .* [\d.]+ ms\n( {2}(queue|exec|io) [\d.]+ ms\n)+/m);
     assert.match(told, /^gate p50<10s: passed\ngate losses=0: passed\n$/m);
   });
