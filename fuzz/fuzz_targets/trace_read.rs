@@ -2,17 +2,10 @@
 
 #![no_main]
 
-use bobtail_trace::dump::line;
-use bobtail_trace::{OnDamage, TraceReader};
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
-    for on_damage in [OnDamage::Fail, OnDamage::Skip] {
-        let Ok(mut reader) = TraceReader::open(bytes, on_damage) else {
-            continue;
-        };
-        while let Ok(Some(record)) = reader.next_record() {
-            line(&record, reader.header().start_ns, reader.strings());
-        }
-    }
-});
+#[allow(dead_code, reason = "the other target uses the rest")]
+#[path = "../../crates/trace/tests/support/any_bytes.rs"]
+mod any_bytes;
+
+fuzz_target!(|bytes: &[u8]| any_bytes::trace_read(bytes));

@@ -6,10 +6,15 @@
 use std::fs;
 use std::path::PathBuf;
 
-use bobtail_trace::layout::{HEADER_BYTES, header, live};
+use bobtail_trace::layout::{HEADER_BYTES, chunk, header, live};
 use bobtail_trace::{OnDamage, TraceReader};
 
+#[path = "support/any_bytes.rs"]
+mod any_bytes;
+
 const ROUNDS: u32 = 150_000;
+/// Of what the fuzz targets ask, which takes longer.
+const TARGET_ROUNDS: usize = 4_000;
 
 struct Random(u64);
 
@@ -45,6 +50,79 @@ fn no_mutation_makes_a_reader_fail_otherwise_than_by_an_error() {
         errors > ROUNDS / 10 && errors < ROUNDS,
         "{errors} errors in {ROUNDS} rounds"
     );
+}
+
+#[test]
+fn the_fuzz_targets_hold_for_whole_files() {
+    let seeds = seeds();
+    let kept = corpus("trace_read");
+    seeds
+        .iter()
+        .chain(&kept)
+        .for_each(|bytes| any_bytes::trace_read(bytes));
+    let mut random = Random(0x0b0b_7a12);
+    for round in 0..TARGET_ROUNDS {
+        let mut bytes = seeds[round % seeds.len()].clone();
+        for _ in 0..=random.below(4) {
+            mutate(&mut bytes, &mut random);
+        }
+        any_bytes::trace_read(&bytes);
+    }
+}
+
+#[test]
+fn the_fuzz_targets_hold_for_records() {
+    let bodies: Vec<_> = seeds().iter().flat_map(|bytes| bodies(bytes)).collect();
+    for body in corpus("trace_records") {
+        any_bytes::trace_records(&body);
+    }
+    let sound: usize = bodies
+        .iter()
+        .map(|body| any_bytes::trace_records(body))
+        .sum();
+    assert!(
+        sound > 3 * bodies.len(),
+        "{sound} records in {} bodies",
+        bodies.len()
+    );
+    let mut random = Random(0x0b0b_7a13);
+    for round in 0..TARGET_ROUNDS {
+        let mut body = bodies[round % bodies.len()].clone();
+        for _ in 0..=random.below(4) {
+            let at = random.below(body.len());
+            body[at] = random.next() as u8;
+        }
+        any_bytes::trace_records(&body);
+    }
+}
+
+/// What fuzzing kept, where it was done; the vectors are always there.
+fn corpus(target: &str) -> Vec<Vec<u8>> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
+    let Ok(entries) = fs::read_dir(folder.join(target)) else {
+        return Vec::new();
+    };
+    entries
+        .map(|entry| fs::read(entry.unwrap().path()).unwrap())
+        .collect()
+}
+
+/// The records of each chunk of a trace, as bytes.
+fn bodies(trace: &[u8]) -> Vec<Vec<u8>> {
+    let Ok(reader) = TraceReader::open(trace, OnDamage::Skip) else {
+        return Vec::new();
+    };
+    let sizes = (
+        reader.header().chunk_bytes as usize,
+        reader.header().strings_bytes as usize,
+    );
+    let chunks = trace.get(HEADER_BYTES + sizes.1..).unwrap_or_default();
+    let body = |chunk: &[u8]| chunk.get(chunk::HEADER_BYTES..).map(<[u8]>::to_vec);
+    chunks
+        .chunks(sizes.0)
+        .filter_map(body)
+        .filter(|body| !body.is_empty())
+        .collect()
 }
 
 /// Reads to the end; whether there was no error.
