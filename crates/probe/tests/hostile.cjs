@@ -2,28 +2,33 @@
 // What the observed process does in `hostile.test.mjs`: everything at once, in an order made up
 // from a seed, while recording stops, starts, pauses and goes on; or it ends in an unusual way.
 
+const { spawn } = require('node:child_process');
+const { once } = require('node:events');
 const fs = require('node:fs');
 const http = require('node:http');
 const net = require('node:net');
 const path = require('node:path');
+const worker = require('node:worker_threads');
 const zlib = require('node:zlib');
 
-const [name, out, seed = '1'] = process.argv.slice(2);
+const given = worker.isMainThread ? process.argv.slice(2) : worker.workerData;
+const [name, out, seed = '1'] = given;
 const addon = { exports: {} };
 process.dlopen(addon, process.env.BOBTAIL_PROBE);
 const probe = addon.exports;
 
 let recordings = 0;
-const start = () =>
+const start = (options = {}) =>
   probe.start({
-    path: path.join(out, `${process.pid}-${recordings++}.trace`),
+    path: path.join(out, `${process.pid}-${worker.threadId}-${recordings++}.trace`),
     pid: process.pid,
-    thread: 0,
+    thread: worker.threadId,
     detail: 'full',
     maxBytes: 8e6,
     chunkBytes: 4096,
     nodeVersion: process.version,
     arch: process.arch,
+    ...options,
   });
 
 /** Numbers made up from the seed; the same ones for the same seed. */
@@ -58,6 +63,9 @@ function deeds(port, underWay) {
     () => begin(new Promise((resolve) => setTimeout(resolve, random(3)))),
     // A descriptor's number is used again at once, for something of another kind.
     () => fs.closeSync(fs.openSync(__filename)),
+    // A connection and a file swap numbers: what is closed first is opened next, and kept a while.
+    () => begin(swap(port)),
+    () => begin(piped()),
     () =>
       begin(
         new Promise((resolve) =>
@@ -69,6 +77,27 @@ function deeds(port, underWay) {
       ),
     () => probe.inspect(),
   ];
+}
+
+/** A file takes the number of a connection just closed, a connection that of the file. */
+async function swap(port) {
+  const socket = net.connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  socket.destroy();
+  await once(socket, 'close');
+  const file = fs.openSync(__filename);
+  await turn();
+  fs.closeSync(file);
+  const next = net.connect(port, '127.0.0.1', () => next.destroy());
+  await once(next, 'close');
+}
+
+/** What a child writes comes through pipes whose numbers were something else's. */
+function piped() {
+  const child = spawn('/bin/echo', ['x'], { stdio: ['pipe', 'pipe', 'ignore'] });
+  child.stdin.on('error', () => {}).end('y');
+  child.stdout.resume();
+  return once(child, 'close');
 }
 
 const scenarios = {
@@ -92,6 +121,68 @@ const scenarios = {
     const port = await listening;
     server.on('request', () => process.exit(7));
     net.connect(port, '127.0.0.1').write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+  },
+
+  // The worker is ended from outside while it calls back, compiles, and waits for the pool.
+  async terminated() {
+    if (!worker.isMainThread) {
+      start();
+      const port = await listening;
+      const all = deeds(port, []).slice(3);
+      for (let told = false; ; told = true) {
+        all[random(all.length)]();
+        for (let n = 0; n < 2e4; n++) ({ [`k${n % 97}`]: n })[`k${n % 13}`];
+        await turn();
+        if (!told) worker.parentPort.postMessage('at work');
+      }
+    }
+    server.close();
+    for (let round = 0; round < 6; round++) {
+      const thread = new worker.Worker(__filename, { workerData: [name, out, `${round}`] });
+      await once(thread, 'message');
+      await new Promise((resolve) => setTimeout(resolve, 3 * round));
+      await thread.terminate();
+    }
+    start();
+    await fs.promises.readFile(__filename);
+    probe.stop();
+    process.stdout.write('6\n');
+  },
+
+  // What throws runs inside a recorded event of each kind; with a listener the service goes on.
+  async uncaught() {
+    start();
+    const port = await listening;
+    let caught = 0;
+    if (seed === 'caught') process.on('uncaughtException', () => caught++);
+    const fail = (kind) => {
+      throw new Error(`thrown out of ${kind}`);
+    };
+    server.on('connection', (socket) =>
+      socket.on('error', () => {}).once('end', () => fail('read')),
+    );
+    const throwing = [
+      () => setTimeout(() => fail('timer')),
+      () => setImmediate(() => fail('immediate')),
+      () => fs.stat(__filename, () => fail('pool')),
+      () => process.nextTick(() => fail('tick')),
+      () =>
+        net
+          .connect(port, '127.0.0.1')
+          .end()
+          .resume()
+          .on('error', () => {}),
+    ];
+    for (let round = 0; round < 10; round++) {
+      for (const begin of throwing) begin();
+      const due = (round + 1) * throwing.length;
+      while (caught < due) await turn();
+    }
+    await new Promise((resolve) =>
+      http.get({ port, host: '127.0.0.1', agent: false }, (r) => r.resume().on('end', resolve)),
+    );
+    probe.stop();
+    process.stdout.write(`${caught}\n`, () => process.exit(0));
   },
 
   async 'out-of-memory'() {

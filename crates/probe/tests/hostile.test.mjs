@@ -21,6 +21,23 @@ function end(node, out, name, how = {}) {
   );
 }
 
+/** Reads a trace: every record decodes, times and numbers go on, none is missing untold. */
+function sound(file) {
+  const trace = read(file);
+  let last = 0;
+  let told = false;
+  for (const record of trace.records) {
+    if (record.type === 'loss') told = true;
+    if (record.type !== 'loop-begin' && record.type !== 'micro') continue;
+    const number = Number(record.event);
+    assert.ok(number > last, `${number} after ${last}: ${record.line}`);
+    assert.ok(number === last + 1 || told, `none told between ${last} and ${record.line}`);
+    last = number;
+    told = false;
+  }
+  return { ...trace, numbers: last };
+}
+
 for (const node of nodes) {
   const version = execFileSync(node, ['-p', 'process.version'], { encoding: 'utf8' }).trim();
   describe(`hostile to the probe in ${version}`, () => {
@@ -31,11 +48,39 @@ for (const node of nodes) {
         assert.deepEqual({ code, signal }, { code: 0, signal: null }, text);
         const files = traces(out);
         assert.equal(files.length, Number(text), 'as many as were started');
-        // Reading checks each record.
-        const all = files.map((file) => read(path.join(out, file)));
+        const all = files.map((file) => sound(path.join(out, file)));
         assert.ok(all.some((trace) => trace.of('poll').length > 0));
       });
     }
+
+    it('a worker terminated at work leaves a sound trace, and the process goes on', async (t) => {
+      const out = temporary(t);
+      const { code, signal, text } = await end(node, out, 'terminated');
+      assert.deepEqual({ code, signal, text }, { code: 0, signal: null, text: '6\n' });
+      const all = traces(out).map((file) => sound(path.join(out, file)));
+      assert.equal(all.length, 7);
+      assert.ok(all.every((trace) => trace.numbers > 0));
+    });
+
+    it('goes on after exceptions that a listener takes', async (t) => {
+      const out = temporary(t);
+      const { code, signal, text } = await end(node, out, 'uncaught', { rest: ['caught'] });
+      assert.deepEqual({ code, signal, text }, { code: 0, signal: null, text: '50\n' });
+      const [trace] = traces(out).map((file) => sound(path.join(out, file)));
+      for (const kind of ['timers', 'immediates', 'pool', 'read']) {
+        const begun = trace.of('loop-begin').filter((record) => record.kind === kind);
+        assert.ok(begun.length > 0, kind);
+      }
+    });
+
+    it('an exception that nobody takes ends as without the probe', async (t) => {
+      const out = temporary(t);
+      const { code, signal, text } = await end(node, out, 'uncaught');
+      assert.deepEqual({ code, signal }, { code: 1, signal: null }, text);
+      assert.match(text, /Error: thrown out of/);
+      const [trace] = traces(out).map((file) => sound(path.join(out, file)));
+      assert.ok(trace.records.length > 0);
+    });
 
     it('process.exit inside a request keeps its code', async (t) => {
       const out = temporary(t);
