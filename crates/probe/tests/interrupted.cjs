@@ -61,9 +61,9 @@ function runWithoutWaiting(startNs, ms) {
   };
 }
 
-async function measure([count, ms]) {
+async function measure([count, ms], begin = () => sleep(5)) {
   const { mechanisms, startNs } = start();
-  await sleep(5);
+  await begin();
   const slices = [];
   // Slices in which the thread waited after all cannot be compared: there may be many on a machine
   // that is busy with other things.
@@ -77,16 +77,32 @@ async function measure([count, ms]) {
   return { slices, refused, thread: worker.threadId };
 }
 
-const scenarios = {
-  measure,
+/** Waits for the other worker, or one could be done before the other wants its processor. */
+function meet(met) {
+  Atomics.add(met, 0, 1);
+  Atomics.notify(met, 0);
+  while (Atomics.load(met, 0) < 2) Atomics.wait(met, 0, 1);
+}
 
-  async workers(options) {
+/** Runs until the other worker has measured, too, so that each of its slices had a competitor. */
+function keepRunning(met) {
+  Atomics.add(met, 0, 1);
+  while (Atomics.load(met, 0) < 4);
+}
+
+const scenarios = {
+  measure: (options) => measure(options),
+
+  async workers([count, ms, met]) {
     if (!worker.isMainThread) {
-      worker.parentPort.postMessage(await measure(options));
+      const measured = await measure([count, ms], () => meet(met));
+      keepRunning(met);
+      worker.parentPort.postMessage(measured);
       return;
     }
+    const all = new Int32Array(new SharedArrayBuffer(4));
     const workers = [1, 2].map(
-      () => new worker.Worker(__filename, { workerData: [name, out, ...options] }),
+      () => new worker.Worker(__filename, { workerData: [name, out, count, ms, all] }),
     );
     return Promise.all(
       workers.map((one) => new Promise((resolve) => one.once('message', resolve))),
