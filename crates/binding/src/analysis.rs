@@ -18,6 +18,7 @@ use serde::Serialize;
 use crate::error::BindingError;
 use crate::options::{ExplainManyOptions, ExplainOptions, ReportOptions, parse};
 use crate::recording::{Recording, TracePath};
+use crate::sources::Names;
 use crate::trace_file::TraceFile;
 
 /// The report as JSON.
@@ -33,7 +34,7 @@ pub fn report(dir: &Path, options_json: &str) -> Result<String, BindingError> {
     let mut sums = Aggregate::new();
     for (trace, survey) in recording.traces.iter().zip(&surveys) {
         let reader = open(trace)?;
-        let strings = reader.strings().clone();
+        let strings = names(&reader);
         aggregate(&mut sums, reader, &strings, survey, &population)
             .map_err(|error| trace.failure(error))?;
     }
@@ -145,7 +146,7 @@ fn explain_wanted(recording: &Recording, wanted: &Wanted) -> Result<Vec<Explain>
     for (&index, requests) in wanted {
         let trace = &recording.traces[index];
         let reader = open(trace)?;
-        let strings = reader.strings().clone();
+        let strings = names(&reader);
         let info = trace_info(recording, trace, &reader);
         let found = explain_requests(&info, reader, &strings, requests)
             .map_err(|error| trace.failure(error))?;
@@ -255,6 +256,11 @@ pub(crate) fn survey_all(
 /// Leniently: what a damaged chunk hides is counted as a loss, the rest is still worth reading.
 pub(crate) fn open(trace: &TracePath) -> Result<TraceReader<TraceFile>, BindingError> {
     TraceReader::open(trace.open()?, OnDamage::Skip).map_err(|error| trace.failure(error))
+}
+
+/// The names of a trace.
+pub(crate) fn names(reader: &TraceReader<TraceFile>) -> Names {
+    Names::new(reader.strings())
 }
 
 pub(crate) fn trace_info(

@@ -10,7 +10,7 @@ use bobtail_breakdown::compare::{
 };
 use bobtail_breakdown::{Population, Survey, diff_side};
 
-use crate::analysis::{facts, open, survey_all, to_json, why_nothing};
+use crate::analysis::{facts, names, open, survey_all, to_json, why_nothing};
 use crate::error::BindingError;
 use crate::options::{GaugeOptions, ReportOptions, parse};
 use crate::recording::Recording;
@@ -62,7 +62,7 @@ impl Surveyed {
         let mut sums = Profile::new(&self.surveys, population);
         for (trace, survey) in self.recording.traces.iter().zip(&self.surveys) {
             let reader = open(trace)?;
-            let strings = reader.strings().clone();
+            let strings = names(&reader);
             profile(&mut sums, reader, &strings, survey).map_err(|error| trace.failure(error))?;
         }
         Ok(sums)

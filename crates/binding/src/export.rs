@@ -13,14 +13,15 @@ use bobtail_export::{
     Candidate, Chosen, Encoding, ExportError, Hdr, Otlp, Perfetto, Pprof, Rank, Rows, Source,
     Wanted, Windows, choose, pick,
 };
+use bobtail_trace::TraceError;
 use bobtail_trace::record::{Ns, RequestId};
-use bobtail_trace::{Strings, TraceError};
 use serde::Serialize;
 
-use crate::analysis::{find, open, survey_all, to_json, why_nothing};
+use crate::analysis::{find, names, open, survey_all, to_json, why_nothing};
 use crate::error::BindingError;
 use crate::options::{ExportOptions, Format, parse};
 use crate::recording::Recording;
+use crate::sources::Names;
 
 const BUFFER_BYTES: usize = 1 << 18;
 
@@ -125,7 +126,7 @@ impl Job {
         let candidates: Result<Vec<_>, BindingError> = traces
             .map(|(index, (trace, survey))| {
                 let reader = open(trace)?;
-                let strings = reader.strings().clone();
+                let strings = names(&reader);
                 let mut fitting = choose(&survey.trace, reader, &strings, &self.wanted)
                     .map_err(|error| trace.failure(error))?;
                 if let Some(named) = &named {
@@ -264,7 +265,7 @@ impl Job {
     fn each_trace<const N: usize>(
         &self,
         picked: &[Picked],
-        mut one: impl FnMut(&Source<'_, Strings>, [Reader; N]) -> Written,
+        mut one: impl FnMut(&Source<'_, Names>, [Reader; N]) -> Written,
     ) -> Result<u64, BindingError> {
         let mut count = 0;
         let traces = self.recording.traces.iter().zip(&self.surveys);
@@ -273,7 +274,7 @@ impl Job {
             let source = Source {
                 trace: &survey.trace,
                 start_realtime_ns: first.header().start_realtime_ns,
-                strings: &first.strings().clone(),
+                strings: &names(&first),
                 chosen: &picked.chosen,
                 culprits_from_ns: self.culprits_from_ns(),
             };

@@ -2,7 +2,8 @@
 //!
 //! Text and not objects crosses the border, because the JSON is the contract anyway
 //! (`spec/*.schema.json`) and one string costs less than a million property stores. All reading of
-//! files is here; the stages behind it see bytes only.
+//! files of a recording is here; the stages behind it see bytes only. Every analysis takes
+//! `originalsJson`: what is known of the sources of the [`places`] in it, or nothing.
 
 mod analysis;
 mod comparison;
@@ -12,6 +13,7 @@ mod options;
 mod page;
 mod recording;
 mod rows;
+mod sources;
 mod task;
 mod trace_file;
 
@@ -20,64 +22,127 @@ use napi_derive::napi;
 
 use crate::task::Analysis;
 
-/// `report(dir, optionsJson)`: the answer of `bobtail report --json`, as text.
+/// `places(dir)`: where code was seen running, as a JSON array of `{"function", "file", "line",
+/// "column", "recordedMs"}`. Rejects like `report`.
+#[napi]
+pub fn places(dir: String) -> AsyncTask<Analysis> {
+    AsyncTask::new(Analysis::new(dir, String::new(), None, sources::places))
+}
+
+/// `report(dir, optionsJson, originalsJson)`: the answer of `bobtail report --json`, as text.
 ///
 /// Options: `{"percentile": 99.9}`. Rejects with `BOBTAIL_<CODE>: <message>`.
 #[napi]
-pub fn report(dir: String, options_json: String) -> AsyncTask<Analysis> {
-    AsyncTask::new(Analysis::new(dir, options_json, analysis::report))
+pub fn report(
+    dir: String,
+    options_json: String,
+    originals_json: Option<String>,
+) -> AsyncTask<Analysis> {
+    AsyncTask::new(Analysis::new(
+        dir,
+        options_json,
+        originals_json,
+        analysis::report,
+    ))
 }
 
-/// `explain(dir, optionsJson)`: the answer of `bobtail explain --json`, as text.
+/// `explain(dir, optionsJson, originalsJson)`: the answer of `bobtail explain --json`, as text.
 ///
 /// Options: `{"slowest": 1}` or `{"request": "4121-0:17"}`. Rejects like `report`.
 #[napi]
-pub fn explain(dir: String, options_json: String) -> AsyncTask<Analysis> {
-    AsyncTask::new(Analysis::new(dir, options_json, analysis::explain))
+pub fn explain(
+    dir: String,
+    options_json: String,
+    originals_json: Option<String>,
+) -> AsyncTask<Analysis> {
+    AsyncTask::new(Analysis::new(
+        dir,
+        options_json,
+        originals_json,
+        analysis::explain,
+    ))
 }
 
-/// `explainMany(dir, optionsJson)`: a JSON array of such answers, slowest first.
+/// `explainMany(dir, optionsJson, originalsJson)`: a JSON array of such answers, slowest first.
 ///
 /// Options: `{"ids": ["4121-0:17", …]}` or `{"all": true}`. Reads each trace once however many are
 /// asked for; all of a long recording do not fit into a string. Rejects like `report`.
 #[napi]
-pub fn explain_many(dir: String, options_json: String) -> AsyncTask<Analysis> {
-    AsyncTask::new(Analysis::new(dir, options_json, analysis::explain_many))
+pub fn explain_many(
+    dir: String,
+    options_json: String,
+    originals_json: Option<String>,
+) -> AsyncTask<Analysis> {
+    AsyncTask::new(Analysis::new(
+        dir,
+        options_json,
+        originals_json,
+        analysis::explain_many,
+    ))
 }
 
-/// `exportTo(dir, optionsJson)`: writes a file of another tool; what is in it, as text.
+/// `exportTo(dir, optionsJson, originalsJson)`: writes a file of another tool; what is in it,
+/// as text.
 ///
 /// Options: `{"format": "perfetto", "file": …, "out": …}` and which requests (`ExportOptions`).
 /// Rejects like `report`; what was written until then stays.
 #[napi]
-pub fn export_to(dir: String, options_json: String) -> AsyncTask<Analysis> {
-    AsyncTask::new(Analysis::new(dir, options_json, export::export))
+pub fn export_to(
+    dir: String,
+    options_json: String,
+    originals_json: Option<String>,
+) -> AsyncTask<Analysis> {
+    AsyncTask::new(Analysis::new(
+        dir,
+        options_json,
+        originals_json,
+        export::export,
+    ))
 }
 
-/// `page(dir, optionsJson)`: what the HTML page shows, with the report in it, as text.
+/// `page(dir, optionsJson, originalsJson)`: what the HTML page shows, with the report in it, as
+/// text.
 ///
 /// Options and rejections as of `report`.
 #[napi]
-pub fn page(dir: String, options_json: String) -> AsyncTask<Analysis> {
-    AsyncTask::new(Analysis::new(dir, options_json, page::page))
+pub fn page(
+    dir: String,
+    options_json: String,
+    originals_json: Option<String>,
+) -> AsyncTask<Analysis> {
+    AsyncTask::new(Analysis::new(dir, options_json, originals_json, page::page))
 }
 
-/// `gauge(dir, optionsJson)`: a JSON array with one answer for each wanted figure.
+/// `gauge(dir, optionsJson, originalsJson)`: a JSON array with one answer for each wanted figure.
 ///
 /// Options: `{"percentile": 99.9, "gauges": [{"route": "GET /x", "figure": {"percentile": 99}}]}`;
 /// a figure is `"mean"`, `"tail"`, `{"percentile": P}` or `{"tailCause": "gc"}`. Rejects like
 /// `report`.
 #[napi]
-pub fn gauge(dir: String, options_json: String) -> AsyncTask<Analysis> {
-    AsyncTask::new(Analysis::new(dir, options_json, comparison::gauge))
+pub fn gauge(
+    dir: String,
+    options_json: String,
+    originals_json: Option<String>,
+) -> AsyncTask<Analysis> {
+    AsyncTask::new(Analysis::new(
+        dir,
+        options_json,
+        originals_json,
+        comparison::gauge,
+    ))
 }
 
-/// `diff(dirA, dirB, optionsJson)`: the answer of `bobtail diff --json`, as text.
+/// `diff(dirA, dirB, optionsJson, originalsJson)`: the answer of `bobtail diff --json`, as text.
 ///
 /// Options: `{"percentile": 99.9}`. Rejects like `report`.
 #[napi]
-pub fn diff(dir_a: String, dir_b: String, options_json: String) -> AsyncTask<Analysis> {
-    AsyncTask::new(Analysis::of(move || {
+pub fn diff(
+    dir_a: String,
+    dir_b: String,
+    options_json: String,
+    originals_json: Option<String>,
+) -> AsyncTask<Analysis> {
+    AsyncTask::new(Analysis::of(originals_json, move || {
         comparison::diff(dir_a.as_ref(), dir_b.as_ref(), &options_json)
     }))
 }

@@ -9,7 +9,7 @@ use bobtail_breakdown::{
     Aggregate, Page, Population, SLOWEST_SHOWN, Tally, aggregate_and, report as put_together,
 };
 
-use crate::analysis::{facts, open, survey_all, to_json, trace_info, why_nothing};
+use crate::analysis::{facts, names, open, survey_all, to_json, trace_info, why_nothing};
 use crate::error::BindingError;
 use crate::options::{ReportOptions, parse};
 use crate::recording::Recording;
@@ -28,7 +28,7 @@ pub fn page(dir: &Path, options_json: &str) -> Result<String, BindingError> {
     let mut tally = Tally::new(&population, surveys.len());
     for (index, (trace, survey)) in recording.traces.iter().zip(&surveys).enumerate() {
         let reader = open(trace)?;
-        let strings = reader.strings().clone();
+        let strings = names(&reader);
         let mut counting = tally.of_trace(index, &strings, survey);
         aggregate_and(&mut sums, reader, &strings, survey, &population, |path| {
             counting.see(path);
@@ -40,7 +40,7 @@ pub fn page(dir: &Path, options_json: &str) -> Result<String, BindingError> {
     for (index, trace) in recording.traces.iter().enumerate() {
         if page.wants(index) {
             let reader = open(trace)?;
-            let strings = reader.strings().clone();
+            let strings = names(&reader);
             let info = trace_info(&recording, trace, &reader);
             page.show(index, &info, reader, &strings)
                 .map_err(|error| trace.failure(error))?;

@@ -16,6 +16,7 @@ use napi_derive::napi;
 
 use crate::error::BindingError;
 use crate::export;
+use crate::sources::knowing;
 
 type Pieces = Receiver<std::result::Result<String, BindingError>>;
 
@@ -30,9 +31,12 @@ pub struct RowReader {
 impl RowReader {
     /// Starts to read. Options as for `exportTo`, with the format `rows`.
     #[napi(constructor)]
-    pub fn new(dir: String, options_json: String) -> Self {
+    pub fn new(dir: String, options_json: String, originals_json: Option<String>) -> Self {
         let (sender, receiver) = sync_channel(1);
-        thread::spawn(move || read(&PathBuf::from(dir), &options_json, &sender));
+        thread::spawn(move || {
+            let originals = originals_json.as_deref();
+            read(&PathBuf::from(dir), &options_json, originals, &sender);
+        });
         Self {
             pieces: Arc::new(Mutex::new(receiver)),
         }
@@ -50,13 +54,18 @@ impl RowReader {
 fn read(
     dir: &std::path::Path,
     options_json: &str,
+    originals_json: Option<&str>,
     sender: &SyncSender<std::result::Result<String, BindingError>>,
 ) {
     // Nobody takes the pieces any more: the reader was dropped, and so is what it asked for.
     let gone = |_| io::Error::from(io::ErrorKind::BrokenPipe);
     let mut sink = |piece| sender.send(Ok(piece)).map_err(gone);
-    let run = AssertUnwindSafe(|| export::rows(dir, options_json, &mut sink));
-    let last = catch_unwind(run).unwrap_or_else(|_| {
+    let run = || {
+        knowing(originals_json, || {
+            export::rows(dir, options_json, &mut sink)
+        })
+    };
+    let last = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
         let reason = "a fault while reading rows".to_owned();
         Err(BindingError::Internal { reason })
     });

@@ -11,6 +11,7 @@ use std::sync::Once;
 use napi::{Env, Result, Task};
 
 use crate::error::BindingError;
+use crate::sources::knowing;
 
 /// An analysis with its input in it; JSON out.
 type Run = Box<dyn Fn() -> std::result::Result<String, BindingError> + Send>;
@@ -18,6 +19,7 @@ type Run = Box<dyn Fn() -> std::result::Result<String, BindingError> + Send>;
 /// A call that waits for its turn.
 pub struct Analysis {
     run: Run,
+    originals_json: Option<String>,
 }
 
 impl Analysis {
@@ -25,16 +27,21 @@ impl Analysis {
     pub(crate) fn new(
         dir: String,
         options_json: String,
+        originals_json: Option<String>,
         run: fn(&Path, &str) -> std::result::Result<String, BindingError>,
     ) -> Self {
-        Self::of(move || run(dir.as_ref(), &options_json))
+        Self::of(originals_json, move || run(dir.as_ref(), &options_json))
     }
 
     /// Of anything.
     pub(crate) fn of(
+        originals_json: Option<String>,
         run: impl Fn() -> std::result::Result<String, BindingError> + Send + 'static,
     ) -> Self {
-        Self { run: Box::new(run) }
+        Self {
+            run: Box::new(run),
+            originals_json,
+        }
     }
 }
 
@@ -44,7 +51,8 @@ impl Task for Analysis {
 
     fn compute(&mut self) -> Result<String> {
         tell_panics_quietly();
-        match catch_unwind(AssertUnwindSafe(|| (self.run)())) {
+        let run = || knowing(self.originals_json.as_deref(), || (self.run)());
+        match catch_unwind(AssertUnwindSafe(run)) {
             Ok(answer) => answer.map_err(Into::into),
             Err(_) => {
                 let reason = PANIC.take().unwrap_or_else(|| "unknown fault".to_owned());

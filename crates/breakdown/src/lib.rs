@@ -48,7 +48,7 @@ pub use explain::{
 };
 pub use latencies::{Latencies, PERCENTILES, REQUESTS_BEYOND};
 pub use page::{Page, SLOWEST_SHOWN, Tally};
-pub use places::{CodeLocation, Located, located, shown_place};
+pub use places::{CodeLocation, Located, code_location, located, shown_place};
 pub use population::{Population, TAIL_PERCENTILE, slowest};
 pub use report::Report;
 pub use strings::Strings;

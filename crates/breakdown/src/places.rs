@@ -164,7 +164,8 @@ impl PlacesOfTrace {
     }
 }
 
-fn code_location(place: CodePlace, strings: &(impl Strings + ?Sized)) -> Option<CodeLocation> {
+/// A place of a trace in what ran; `None` for none.
+pub fn code_location(place: CodePlace, strings: &(impl Strings + ?Sized)) -> Option<CodeLocation> {
     Some(CodeLocation {
         function: strings.get(place.function).unwrap_or_default().to_owned(),
         file: strings.get(place.file)?.to_owned(),

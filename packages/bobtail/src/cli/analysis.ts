@@ -14,17 +14,24 @@ import { Failure, oneLine } from './failure';
 import type { Diff } from './json/diff';
 import type { Explanation } from './json/explanation';
 import type { Report } from './json/report';
+import type { CodeLocation } from './sources/source-map';
+import { type Ran, Sources } from './sources/sources';
 
 interface Binding {
-  report(dir: string, optionsJson: string): Promise<string>;
-  explain(dir: string, optionsJson: string): Promise<string>;
-  explainMany(dir: string, optionsJson: string): Promise<string>;
-  exportTo(dir: string, optionsJson: string): Promise<string>;
-  page(dir: string, optionsJson: string): Promise<string>;
-  gauge(dir: string, optionsJson: string): Promise<string>;
-  diff(dirA: string, dirB: string, optionsJson: string): Promise<string>;
+  places(dir: string): Promise<string>;
+  report(dir: string, optionsJson: string, originalsJson: string): Promise<string>;
+  explain(dir: string, optionsJson: string, originalsJson: string): Promise<string>;
+  explainMany(dir: string, optionsJson: string, originalsJson: string): Promise<string>;
+  exportTo(dir: string, optionsJson: string, originalsJson: string): Promise<string>;
+  page(dir: string, optionsJson: string, originalsJson: string): Promise<string>;
+  gauge(dir: string, optionsJson: string, originalsJson: string): Promise<string>;
+  diff(dirA: string, dirB: string, optionsJson: string, originalsJson: string): Promise<string>;
   version(): string;
-  RowReader: new (dir: string, optionsJson: string) => { next(): Promise<string | null> };
+  RowReader: new (
+    dir: string,
+    optionsJson: string,
+    originalsJson: string,
+  ) => { next(): Promise<string | null> };
 }
 
 const BINDING_PATH = join(__dirname, '..', '..', 'native', 'bobtail-binding.node');
@@ -52,20 +59,28 @@ export type ExplainOptions = { readonly slowest: number } | { readonly request: 
 
 /** The report of a recording. Rejects with a `Failure`. */
 export async function analyzeReport(dir: string, options: ReportOptions = {}): Promise<Report> {
-  return JSON.parse(await call('report', dir, options)) as Report;
+  const sources = new Sources();
+  const report = JSON.parse(await call('report', dir, options, sources)) as Report;
+  return { ...report, notes: sources.notes };
 }
 
-/**
- * What the HTML report shows (`spec/html.schema.json`), as text: it is written, not read. Rejects
- * with a `Failure`.
- */
-export function analyzePage(dir: string, options: ReportOptions = {}): Promise<string> {
-  return call('page', dir, options);
+/** What the HTML report shows, as far as the command line knows it. */
+export interface PageData {
+  readonly report: Report;
+}
+
+/** What the HTML report shows (`spec/html.schema.json`). Rejects with a `Failure`. */
+export async function analyzePage(dir: string, options: ReportOptions = {}): Promise<PageData> {
+  const sources = new Sources();
+  const page = JSON.parse(await call('page', dir, options, sources)) as PageData;
+  return { ...page, report: { ...page.report, notes: sources.notes } };
 }
 
 /** One request of a recording. Rejects with a `Failure`. */
 export async function analyzeRequest(dir: string, options: ExplainOptions): Promise<Explanation> {
-  return JSON.parse(await call('explain', dir, options)) as Explanation;
+  const sources = new Sources();
+  const answer = JSON.parse(await call('explain', dir, options, sources)) as Explanation;
+  return { ...answer, notes: sources.notes };
 }
 
 /** Which requests `analyzeRequests` is about: those with these ids, or every finished one. */
@@ -80,7 +95,10 @@ export async function analyzeRequests(
   dir: string,
   selection: RequestSelection,
 ): Promise<Explanation[]> {
-  return JSON.parse(await call('explainMany', dir, selection)) as Explanation[];
+  const sources = new Sources();
+  const json = await call('explainMany', dir, selection, sources);
+  const { notes } = sources;
+  return (JSON.parse(json) as Explanation[]).map((answer) => ({ ...answer, notes }));
 }
 
 /** Which requests are exported: those that fit; without any of these, what the format is for. */
@@ -134,7 +152,9 @@ export async function readRows(
   take: (piece: RowPiece) => Promise<void>,
 ): Promise<Exported> {
   const { RowReader } = loadBinding();
-  const reader = new RowReader(dir, JSON.stringify({ format: 'rows', ...options }));
+  const wanted = JSON.stringify({ format: 'rows', ...options });
+  const originals = await ask((binding) => originalsOf(binding, [dir], new Sources()));
+  const reader = new RowReader(dir, wanted, originals);
   for (;;) {
     const text = await reader.next().catch((error) => {
       throw toFailure(error);
@@ -195,7 +215,10 @@ export async function analyzeDiff(
   dirB: string,
   options: ReportOptions = {},
 ): Promise<Diff> {
-  const answer = ask((binding) => binding.diff(dirA, dirB, JSON.stringify(options)));
+  const answer = ask(async (binding) => {
+    const originals = await originalsOf(binding, [dirA, dirB], new Sources());
+    return binding.diff(dirA, dirB, JSON.stringify(options), originals);
+  });
   return JSON.parse(await answer) as Diff;
 }
 
@@ -206,8 +229,16 @@ export function analysisVersion(): string {
 
 type Question = 'report' | 'explain' | 'explainMany' | 'exportTo' | 'page' | 'gauge';
 
-function call(name: Question, dir: string, options: object): Promise<string> {
-  return ask((binding) => binding[name](dir, JSON.stringify(options)));
+function call(
+  name: Question,
+  dir: string,
+  options: object,
+  sources = new Sources(),
+): Promise<string> {
+  return ask(async (binding) => {
+    const originals = await originalsOf(binding, [dir], sources);
+    return binding[name](dir, JSON.stringify(options), originals);
+  });
 }
 
 async function ask(question: (binding: Binding) => Promise<string>): Promise<string> {
@@ -217,6 +248,24 @@ async function ask(question: (binding: Binding) => Promise<string>): Promise<str
   } catch (error) {
     throw toFailure(error);
   }
+}
+
+/** What `sources` know of the places in these recordings, as the addon takes it. */
+async function originalsOf(
+  binding: Binding,
+  dirs: readonly string[],
+  sources: Sources,
+): Promise<string> {
+  const known: { ran: Ran; original: CodeLocation }[] = [];
+  for (const dir of dirs) {
+    for (const ran of JSON.parse(await binding.places(dir)) as Ran[]) {
+      const original = sources.original(ran);
+      if (original !== undefined) {
+        known.push({ ran, original });
+      }
+    }
+  }
+  return JSON.stringify(known);
 }
 
 function loadBinding(): Binding {

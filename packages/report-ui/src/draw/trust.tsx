@@ -64,6 +64,18 @@ export function Trust() {
           ))}
         </ul>
       )}
+      {report.notes.length > 0 && (
+        <>
+          <h3>Source maps</h3>
+          <ul>
+            {report.notes.map((note) => (
+              <li key={note}>
+                <Recorded text={note} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
       <h3>Limits</h3>
       <ul>
         {LIMITS.map((limit) => (

@@ -39,6 +39,9 @@ export function renderExplanation(explanation: Explanation, look: Look): string 
   if (look.events) {
     lines.push('', ...eventLines(explanation.events, look));
   }
+  if (explanation.notes.length > 0) {
+    lines.push('', ...explanation.notes.map((note) => colors.dim(plainNear(note))));
+  }
   return lines.join('\n');
 }
 

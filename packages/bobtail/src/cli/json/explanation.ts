@@ -77,4 +77,6 @@ export interface Explanation {
   readonly truncated: boolean;
   readonly segments: readonly Segment[];
   readonly events: readonly ExplainedEvent[];
+  /** As of the report. */
+  readonly notes: readonly string[];
 }

@@ -191,4 +191,6 @@ export interface Report {
   readonly findings: readonly Finding[];
   readonly losses: Readonly<Record<string, number>>;
   readonly unavailable: readonly Unavailable[];
+  /** What to know about source maps: those that cannot be read, files that changed since. */
+  readonly notes: readonly string[];
 }

@@ -27,12 +27,12 @@ export async function writePage(
   options: ReportOptions = {},
 ): Promise<Report> {
   const [before, after] = readTemplate();
-  const pageJson = await analyzePage(folder, options);
+  const page = await analyzePage(folder, options);
   const { version } = JSON.parse(readFileSync(PACKAGE_PATH, 'utf8')) as { version: string };
   const meta = { version, home: process.cwd(), folder: shownPath(folder) };
-  const data = `{"meta":${JSON.stringify(meta)},"page":${pageJson}}`;
+  const data = JSON.stringify({ meta, page });
   await writeTextFile(file, `${before}${data.replaceAll('<', '\\u003c')}${after}`);
-  return (JSON.parse(pageJson) as { report: Report }).report;
+  return page.report;
 }
 
 function readTemplate(): [string, string] {

@@ -47,7 +47,7 @@ export function renderMarkdown(report: Report): string {
     culpritTable(report),
     pauseTable(report),
     findingList(report),
-    `<sub>${trustParts(report).map(markdownCell).join(' · ')}</sub>`,
+    `<sub>${[...trustParts(report), ...report.notes].map(markdownCell).join(' · ')}</sub>`,
   ];
   return sections.filter((section) => section !== '').join('\n\n');
 }

@@ -58,7 +58,10 @@ export function renderReport(report: Report, folder: string, look: Look): string
     culpritLines(report, look),
     pauseLines(report, look),
     findingLines(report, look),
-    [colors.dim(`${trustParts(report).join(' · ')}  ${folder}`.trim())],
+    [
+      colors.dim(`${trustParts(report).join(' · ')}  ${folder}`.trim()),
+      ...report.notes.map((note) => colors.dim(plainNear(note))),
+    ],
   ];
   return sections
     .filter((lines) => lines.length > 0)

@@ -1,0 +1,111 @@
+//! Places in the source of places in what ran.
+//!
+//! Reading source maps is the business of JavaScript, which has the libraries for them. So the
+//! places of a recording are told first, and what JavaScript knows of them comes with the options
+//! of the analysis. Asking while the analysis runs would save the pass over the trace, but a pool
+//! thread that waits for the thread of its caller keeps `process.exit` and the end of a worker
+//! waiting for ever.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::rc::Rc;
+
+use bobtail_breakdown::{CodeLocation, Strings, code_location};
+use bobtail_trace::record::{Record, StringId};
+use serde::{Deserialize, Serialize};
+
+use crate::analysis::{open, to_json};
+use crate::error::BindingError;
+use crate::options::parse;
+use crate::recording::Recording;
+
+/// Places told of one trace; what comes after stays where it ran. A real service has some hundreds.
+const PLACES_MAX: usize = 1 << 16;
+
+/// A place in what ran.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Ran {
+    #[serde(flatten)]
+    place: CodeLocation,
+    /// When the recording of it began, since 1970.
+    recorded_ms: u64,
+}
+
+/// The places that were sampled, as a JSON array; one trace after the other.
+pub fn places(dir: &Path, _options_json: &str) -> Result<String, BindingError> {
+    let recording = Recording::open(dir)?;
+    let mut told = Vec::new();
+    for trace in &recording.traces {
+        let mut reader = open(trace)?;
+        let recorded_ms = reader.header().start_realtime_ns / 1_000_000;
+        let mut sampled = HashSet::new();
+        for record in reader.by_ref() {
+            let record = record.map_err(|error| trace.failure(error))?;
+            if let Record::Location { place, .. } = record
+                && sampled.len() < PLACES_MAX
+            {
+                sampled.insert(place);
+            }
+        }
+        let located = sampled
+            .into_iter()
+            .filter_map(|place| code_location(place, reader.strings()));
+        told.extend(located.map(|place| Ran { place, recorded_ms }));
+    }
+    to_json(&told)
+}
+
+/// What is known of the places of the recordings that an analysis is about.
+type Originals = HashMap<CodeLocation, CodeLocation>;
+
+#[derive(Deserialize)]
+struct Known {
+    ran: CodeLocation,
+    original: CodeLocation,
+}
+
+thread_local! {
+    /// For the analysis on this thread, so that no stage has to hand them on.
+    static ORIGINALS: RefCell<Rc<Originals>> = RefCell::default();
+}
+
+/// Runs an analysis that knows these: a JSON array of `{"ran", "original"}`.
+pub fn knowing<T>(
+    originals_json: Option<&str>,
+    run: impl FnOnce() -> Result<T, BindingError>,
+) -> Result<T, BindingError> {
+    let known: Vec<Known> = parse(originals_json.unwrap_or("[]"))?;
+    let originals = known.into_iter().map(|one| (one.ran, one.original));
+    ORIGINALS.set(Rc::new(originals.collect()));
+    let answer = run();
+    ORIGINALS.take();
+    answer
+}
+
+/// The names of a trace.
+pub struct Names {
+    strings: bobtail_trace::Strings,
+    originals: Rc<Originals>,
+}
+
+impl Names {
+    /// Of a trace of the recording that this thread analyses.
+    pub fn new(strings: &bobtail_trace::Strings) -> Self {
+        Self {
+            strings: strings.clone(),
+            originals: ORIGINALS.with_borrow(Rc::clone),
+        }
+    }
+}
+
+impl Strings for Names {
+    fn get(&self, id: StringId) -> Option<&str> {
+        self.strings.get(id)
+    }
+
+    fn original(&self, ran: &CodeLocation) -> Option<CodeLocation> {
+        self.originals.get(ran).cloned()
+    }
+}

@@ -1,0 +1,94 @@
+/**
+ * Looks up places of a generated file in its source map.
+ *
+ * With trace-mapping and not Node's own `SourceMap`: that one leaves `sourceRoot` out, and where a
+ * line has no mapping it answers with one of a line before.
+ */
+import { AnyMap, eachMapping, originalPositionFor, type TraceMap } from '@jridgewell/trace-mapping';
+
+/** A place in code; numbers from 1, the column in UTF-16 units. */
+export interface CodeLocation {
+  /** Empty for a function without a name. */
+  readonly function: string;
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** A source map and the lines that it was made for. */
+export class GeneratedSource {
+  readonly #map: TraceMap;
+  readonly #lines: readonly string[];
+  /** Names of functions by source: what a name in the bundle stands for there. */
+  readonly #names = new Map<string, ReadonlyMap<string, string | null>>();
+
+  /**
+   * `json` is the map, `url` where it was found, by which its sources are resolved; `text` the
+   * generated file. Throws where it is no source map.
+   */
+  constructor(json: string, url: string, text: string) {
+    this.#map = new AnyMap(withoutGuard(json), url);
+    // Decoded at the first look-up: here, so that damage is found once.
+    originalPositionFor(this.#map, { line: 1, column: 0 });
+    this.#lines = text.split(/\r\n|[\n\r\u2028\u2029]/);
+  }
+
+  /** The place in a source; undefined where the map knows none. */
+  original(ran: CodeLocation): CodeLocation | undefined {
+    const text = this.#lines[ran.line - 1];
+    if (text === undefined || ran.column > text.length + 1) {
+      return undefined;
+    }
+    const found = originalPositionFor(this.#map, { line: ran.line, column: ran.column - 1 });
+    // Undefined where a damaged map names a source that it has not got.
+    if (!found.source || !(found.line >= 1) || !(found.column >= 0)) {
+      return undefined;
+    }
+    return {
+      function: this.#functionName(ran.function, found.source),
+      file: found.source,
+      line: found.line,
+      column: found.column + 1,
+    };
+  }
+
+  /**
+   * What a function is called in its source. The map tells what names stand for, but not where
+   * functions begin; so a name that stands for several there is left out.
+   */
+  #functionName(name: string, source: string): string {
+    if (name === '') {
+      return '';
+    }
+    let names = this.#names.get(source);
+    if (names === undefined) {
+      names = this.#collectNames(source);
+      this.#names.set(source, names);
+    }
+    const original = names.get(name);
+    return original === undefined ? name : (original ?? '');
+  }
+
+  #collectNames(source: string): Map<string, string | null> {
+    const names = new Map<string, string | null>();
+    eachMapping(this.#map, (mapping) => {
+      if (mapping.source !== source || mapping.name === null) {
+        return;
+      }
+      const rest = this.#lines[mapping.generatedLine - 1]?.slice(mapping.generatedColumn);
+      const [generated] =
+        /^[\p{ID_Start}$_#][\p{ID_Continue}$\u200c\u200d]*/u.exec(rest ?? '') ?? [];
+      if (generated !== undefined) {
+        const known = names.get(generated);
+        const same = known === undefined || known === mapping.name;
+        names.set(generated, same ? mapping.name : null);
+      }
+    });
+    return names;
+  }
+}
+
+/** Without the `)]}'` line that keeps a browser from running it. */
+function withoutGuard(json: string): string {
+  return json.startsWith(")]}'") ? json.slice(json.indexOf('\n') + 1) : json;
+}

@@ -1,0 +1,147 @@
+/**
+ * Where code is in the source that people wrote, for places of what ran.
+ *
+ * Read when a recording is analysed and not when it is made: the service must not pay for it. So
+ * the files may have changed since; that is told, once for each file.
+ */
+import { type Stats, statSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { oneLine } from '../failure';
+import { type FoundMap, findMap, readText, UnreadableMap } from './map-reference';
+import { type CodeLocation, GeneratedSource } from './source-map';
+
+/** Of generated files and maps held at once; what is beyond stays at the place that ran. */
+const BYTES_HELD_MAX = 512 * 1024 * 1024;
+/** More notes than this help nobody. */
+const NOTES_MAX = 20;
+
+/** A place, and when the recording began that it was seen in, in milliseconds since 1970. */
+export interface Ran extends CodeLocation {
+  readonly recordedMs: number;
+}
+
+/** Answers for the time of one analysis; every file is read once. */
+export class Sources {
+  readonly #loaded = new Map<string, GeneratedSource | undefined>();
+  readonly #mapPaths = new Map<string, string>();
+  readonly #notes = new Set<string>();
+  readonly #bytesHeldMax: number;
+  #missing = 0;
+  #bytesHeld = 0;
+
+  /** `bytesHeldMax`: of all files together. */
+  constructor(bytesHeldMax = BYTES_HELD_MAX) {
+    this.#bytesHeldMax = bytesHeldMax;
+  }
+
+  /** What the reader should know: maps that cannot be read, files that changed since. */
+  get notes(): string[] {
+    const notes = [...this.#notes].slice(0, NOTES_MAX);
+    if (this.#notes.size > NOTES_MAX) {
+      notes.push(`${this.#notes.size - NOTES_MAX} more notes on source maps`);
+    }
+    if (this.#missing > 0) {
+      const files =
+        this.#missing === 1 ? '1 file that ran is' : `${this.#missing} files that ran are`;
+      notes.push(`${files} not here: no source map was looked for`);
+    }
+    return notes;
+  }
+
+  /** The place in the source; undefined where what ran is all that is known. Never throws. */
+  original(ran: Ran): CodeLocation | undefined {
+    const { file, line, column, recordedMs } = ran;
+    if (!isAbsolute(file) || line < 1 || column < 1) {
+      return undefined;
+    }
+    const generated = this.#load(file);
+    const found = generated?.original(ran);
+    if (found === undefined) {
+      return undefined;
+    }
+    this.#noteChange(file, recordedMs, 'places in it may be wrong');
+    this.#noteChange(this.#mapPaths.get(file), recordedMs, 'places by it may be wrong');
+    const path = pathOf(found.file);
+    this.#noteChange(path, recordedMs, 'its lines may have moved');
+    return { ...found, file: path };
+  }
+
+  #load(file: string): GeneratedSource | undefined {
+    if (!this.#loaded.has(file)) {
+      this.#loaded.set(file, this.#read(file));
+    }
+    return this.#loaded.get(file);
+  }
+
+  #read(file: string): GeneratedSource | undefined {
+    if (statOf(file)?.isFile() !== true) {
+      this.#missing += 1;
+      return undefined;
+    }
+    try {
+      const text = readText(file);
+      const map = findMap(file, text);
+      if (map === undefined) {
+        return undefined;
+      }
+      this.#bytesHeld += text.length + map.json.length;
+      if (this.#bytesHeld > this.#bytesHeldMax) {
+        this.#bytesHeld -= text.length + map.json.length;
+        throw new UnreadableMap('too large with those read before it');
+      }
+      return this.#parse(file, map, text);
+    } catch (error) {
+      if (!(error instanceof UnreadableMap)) {
+        throw error;
+      }
+      this.#notes.add(`no source map of ${file}: ${error.message}`);
+      return undefined;
+    }
+  }
+
+  #parse(file: string, map: FoundMap, text: string): GeneratedSource {
+    if (map.path !== undefined) {
+      this.#mapPaths.set(file, map.path);
+    }
+    try {
+      return new GeneratedSource(map.json, map.url, text);
+    } catch (error) {
+      const what = map.path ?? 'the one inside it';
+      const why = oneLine(String((error as Error).message)).slice(0, 120);
+      throw new UnreadableMap(`${what} is damaged: ${why}`, { cause: error });
+    }
+  }
+
+  #noteChange(path: string | undefined, recordedMs: number, meaning: string): void {
+    if (path === undefined || !isAbsolute(path)) {
+      return;
+    }
+    const stat = statOf(path);
+    if (stat !== undefined && stat.mtimeMs > recordedMs) {
+      this.#notes.add(`${path} was changed after it was recorded: ${meaning}`);
+    }
+  }
+}
+
+/** undefined also where it may not be looked at: the file itself tells then. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A source by its URL: a path where it is a file. */
+function pathOf(url: string): string {
+  if (!url.startsWith('file:')) {
+    return url;
+  }
+  try {
+    return fileURLToPath(url);
+  } catch {
+    // A host in it, or an escape that is no path: shown as the map has it.
+    return url;
+  }
+}

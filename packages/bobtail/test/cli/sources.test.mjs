@@ -1,0 +1,299 @@
+/** Places in the source, by maps that the tools in use make. */
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, realpathSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { buildSync } from 'esbuild';
+import typescript from 'typescript';
+import { makeFolder, PACKAGE } from './run-bobtail.mjs';
+
+const require = createRequire(import.meta.url);
+const { Sources } = require(join(PACKAGE, 'dist/cli/sources/sources.js'));
+
+const SERVICE = `interface Work {
+  readonly rounds: number;
+}
+
+export function planted(work: Work): number {
+  let sum = 0;
+  for (let i = 0; i < work.rounds; i += 1) {
+    sum += mixedIn(sum, i);
+  }
+  return sum;
+}
+
+function mixedIn(sum: number, i: number): number {
+  return JSON.stringify({ sum, i }).length;
+}
+`;
+const MARK = 'JSON.stringify';
+const MARK_LINE = SERVICE.slice(0, SERVICE.indexOf(MARK)).split('\n').length;
+const MARK_COLUMN = SERVICE.split('\n')[MARK_LINE - 1].indexOf(MARK) + 1;
+const LATER_MS = Date.now() + 3_600_000;
+
+/** Where `text` first is in a file, as V8 tells it. */
+function placeOf(file, text = MARK, more = {}) {
+  const code = readFileSync(file, 'utf8');
+  const at = code.indexOf(text);
+  assert.ok(at >= 0, `no ${text} in ${file}`);
+  const before = code.slice(0, at).split('\n');
+  const column = before.at(-1).length + 1;
+  return { function: '', file, line: before.length, column, recordedMs: LATER_MS, ...more };
+}
+
+/** A folder with `src/service.ts`, bundled and minified to `dist/service.js`. */
+function bundle(test, options = {}) {
+  const folder = realpathSync(makeFolder(test));
+  const source = join(folder, 'src/service.ts');
+  mkdirSync(dirname(source));
+  writeFileSync(source, SERVICE);
+  const outfile = join(folder, 'dist/service.js');
+  const result = buildSync({
+    absWorkingDir: folder,
+    entryPoints: [source],
+    outfile,
+    bundle: true,
+    minify: true,
+    platform: 'node',
+    format: 'cjs',
+    sourcemap: true,
+    logLevel: 'error',
+    ...options,
+  });
+  assert.deepEqual(result.errors, []);
+  return { folder, source, outfile, map: `${outfile}.map` };
+}
+
+function assertAtMark(found, source) {
+  const { file, line, column } = found ?? {};
+  assert.deepEqual({ file, line, column }, { file: source, line: MARK_LINE, column: MARK_COLUMN });
+}
+
+const rewrite = (file, change) => writeFileSync(file, change(readFileSync(file, 'utf8')));
+
+for (const sourcemap of [true, 'inline', 'external']) {
+  test(`a bundle of esbuild, its map ${sourcemap === true ? 'linked' : sourcemap}`, (t) => {
+    const { source, outfile } = bundle(t, { sourcemap });
+    const sources = new Sources();
+    assertAtMark(sources.original(placeOf(outfile)), source);
+    assert.deepEqual(sources.notes, []);
+  });
+}
+
+test('a data URL that is percent-encoded', (t) => {
+  const { source, outfile, map } = bundle(t, { sourcemap: 'external' });
+  const url = `data:application/json,${encodeURIComponent(readFileSync(map, 'utf8'))}`;
+  rewrite(outfile, (code) => `${code}//# sourceMappingURL=${url}\n`);
+  rmSync(map);
+  assertAtMark(new Sources().original(placeOf(outfile)), source);
+});
+
+test('one file of the TypeScript compiler, with a sourceRoot', (t) => {
+  const folder = realpathSync(makeFolder(t));
+  const file = join(folder, 'service.js');
+  const { outputText, sourceMapText } = typescript.transpileModule(SERVICE, {
+    fileName: 'service.ts',
+    compilerOptions: { sourceMap: true, sourceRoot: '../elsewhere', target: 'es2022' },
+  });
+  assert.equal(JSON.parse(sourceMapText).sourceRoot, '../elsewhere/');
+  writeFileSync(file, outputText);
+  writeFileSync(`${file}.map`, sourceMapText);
+  const found = new Sources().original(placeOf(file, MARK, { function: 'mixedIn' }));
+  assertAtMark(found, join(dirname(folder), 'elsewhere/service.ts'));
+  assert.equal(found.function, 'mixedIn');
+});
+
+test('an index map, as bundlers join maps', (t) => {
+  const { source, outfile, map } = bundle(t);
+  rewrite(outfile, (code) => `\n${code}`);
+  rewrite(map, (json) =>
+    JSON.stringify({
+      version: 3,
+      sections: [{ offset: { line: 1, column: 0 }, map: JSON.parse(json) }],
+    }),
+  );
+  assertAtMark(new Sources().original(placeOf(outfile)), source);
+});
+
+test('a function that minification renamed has its name again', (t) => {
+  const { outfile } = bundle(t);
+  const code = readFileSync(outfile, 'utf8');
+  const [, minified] = /function (\w+)\([^)]*\)\{return JSON/.exec(code) ?? [];
+  assert.ok(minified !== undefined && minified !== 'mixedIn', code);
+  const sources = new Sources();
+  assert.equal(
+    sources.original(placeOf(outfile, MARK, { function: minified })).function,
+    'mixedIn',
+  );
+  assert.equal(sources.original(placeOf(outfile)).function, '');
+});
+
+test('a column is one of UTF-16, after what is longer in bytes', (t) => {
+  const { source, outfile } = bundle(t);
+  // Written to a global, so that the bundler can neither fold it nor leave it out.
+  const before = "globalThis.mood = '😀é'; ";
+  rewrite(source, (code) => code.replace(`return ${MARK}`, `${before}return ${MARK}`));
+  const entryPoints = [source];
+  const how = { bundle: true, minify: true, format: 'cjs', charset: 'utf8', sourcemap: true };
+  buildSync({ entryPoints, outfile, allowOverwrite: true, ...how });
+  assert.match(readFileSync(outfile, 'utf8'), /mood=.😀é/u);
+  const { line, column } = new Sources().original(placeOf(outfile));
+  assert.deepEqual({ line, column }, { line: MARK_LINE, column: MARK_COLUMN + before.length });
+});
+
+test('code without a map, and code that is no file, stays where it is, without a note', (t) => {
+  const { outfile } = bundle(t, { sourcemap: false });
+  const sources = new Sources();
+  assert.equal(sources.original(placeOf(outfile)), undefined);
+  for (const file of ['node:internal/timers', 'evalmachine.<anonymous>', '']) {
+    const question = { function: 'f', file, line: 1, column: 1, recordedMs: LATER_MS };
+    assert.equal(sources.original(question), undefined);
+  }
+  assert.deepEqual(sources.notes, []);
+});
+
+test('a place that the map does not know stays where it is', (t) => {
+  const { outfile } = bundle(t);
+  const sources = new Sources();
+  const place = placeOf(outfile);
+  for (const wrong of [{ line: 99 }, { column: 1_000_000 }, { line: 0 }, { column: 0 }]) {
+    assert.equal(sources.original({ ...place, ...wrong }), undefined, JSON.stringify(wrong));
+  }
+});
+
+test('a generated file that is gone is counted, once', (t) => {
+  const { outfile, folder } = bundle(t);
+  const place = placeOf(outfile);
+  rmSync(outfile);
+  const sources = new Sources();
+  assert.equal(sources.original(place), undefined);
+  assert.equal(sources.original({ ...place, line: 2 }), undefined);
+  assert.deepEqual(sources.notes, ['1 file that ran is not here: no source map was looked for']);
+  assert.equal(sources.original({ ...place, file: join(folder, 'other.js') }), undefined);
+  assert.deepEqual(sources.notes, ['2 files that ran are not here: no source map was looked for']);
+});
+
+const DAMAGE = [
+  ['is missing', ({ map }) => rmSync(map), /service\.js\.map cannot be read: /],
+  ['is cut', ({ map }) => rewrite(map, (json) => json.slice(0, 40)), /\.map is damaged: /],
+  ['is no map', ({ map }) => writeFileSync(map, '{"version":3}'), /\.map is damaged: /],
+  ['has no mappings', ({ map }) => writeFileSync(map, '[1]'), /\.map is damaged: /],
+  [
+    'is on a server',
+    ({ outfile }) => rewrite(outfile, (code) => code.replace('=service', '=https://x.invalid/a')),
+    /: https:\/\/x\.invalid\/a\.js\.map is no file$/,
+  ],
+  [
+    'is no JSON by its URL',
+    ({ outfile }) => rewrite(outfile, (code) => code.replace('=service', '=data:text/plain,')),
+    /: its data URL holds no JSON$/,
+  ],
+  [
+    'is a damaged URL',
+    ({ outfile }) =>
+      rewrite(outfile, (code) => code.replace('=service', '=data:application/json,%')),
+    /: its data URL is damaged$/,
+  ],
+];
+
+for (const [what, damage, note] of DAMAGE) {
+  test(`a map that ${what} is told once and the place stays`, (t) => {
+    const made = bundle(t);
+    damage(made);
+    const sources = new Sources();
+    const place = placeOf(made.outfile);
+    assert.equal(sources.original(place), undefined);
+    assert.equal(sources.original({ ...place, column: place.column + 1 }), undefined);
+    assert.equal(sources.notes.length, 1, sources.notes.join('\n'));
+    assert.match(sources.notes[0], note);
+    assert.ok(sources.notes[0].startsWith(`no source map of ${made.outfile}: `));
+    assert.ok(!sources.notes[0].includes('\n'));
+  });
+}
+
+test('a map with a source that it has not got leaves the place', (t) => {
+  const { outfile, map } = bundle(t);
+  rewrite(map, (json) => JSON.stringify({ ...JSON.parse(json), sources: [], names: [] }));
+  assert.equal(new Sources().original(placeOf(outfile)), undefined);
+});
+
+test('maps that are too large together are told, not held', (t) => {
+  const first = bundle(t);
+  const second = bundle(t);
+  const bytes = [first.outfile, first.map].map((file) => readFileSync(file).length);
+  const sources = new Sources(bytes[0] + bytes[1]);
+  assertAtMark(sources.original(placeOf(first.outfile)), first.source);
+  assert.equal(sources.original(placeOf(second.outfile)), undefined);
+  assertAtMark(sources.original(placeOf(first.outfile)), first.source);
+  const expected = `no source map of ${second.outfile}: too large with those read before it`;
+  assert.deepEqual(sources.notes, [expected]);
+});
+
+test('a bundle of many thousand lines is looked up whole', (t) => {
+  const functions = Array.from(
+    { length: 20_000 },
+    (_, n) => `export function f${n}(x: number): number {\n  return x * ${n} + 1e9;\n}\n`,
+  );
+  const { source, outfile } = bundle(t);
+  writeFileSync(source, functions.join(''));
+  buildSync({
+    entryPoints: [source],
+    outfile,
+    allowOverwrite: true,
+    bundle: true,
+    minify: true,
+    sourcemap: true,
+    format: 'cjs',
+  });
+  const found = new Sources().original(placeOf(outfile, '*19998+'));
+  assert.equal(found.file, source);
+  assert.equal(found.line, 3 * 19_998 + 2);
+});
+
+test('what changed after the recording is told, for each file once', (t) => {
+  const { source, outfile, map } = bundle(t);
+  const recordedMs = Date.now();
+  const before = new Date(recordedMs - 60_000);
+  const after = new Date(recordedMs + 60_000);
+  const wrong = [
+    [source, 'its lines may have moved'],
+    [outfile, 'places in it may be wrong'],
+    [map, 'places by it may be wrong'],
+  ];
+  for (const [changed, meaning] of wrong) {
+    for (const [file] of wrong) {
+      utimesSync(file, before, file === changed ? after : before);
+    }
+    const sources = new Sources();
+    const place = placeOf(outfile, MARK, { recordedMs });
+    assertAtMark(sources.original(place), source);
+    assertAtMark(sources.original(place), source);
+    assert.deepEqual(sources.notes, [`${changed} was changed after it was recorded: ${meaning}`]);
+  }
+});
+
+test('the last comment counts, and one in a string that is none does not', (t) => {
+  const { source, outfile } = bundle(t);
+  rewrite(
+    outfile,
+    (code) => `//# sourceMappingURL=gone.map\n${code}var a="sourceMappingURL=gone.map";\n`,
+  );
+  rewrite(`${outfile}.map`, (json) => {
+    const map = JSON.parse(json);
+    return JSON.stringify({ ...map, mappings: `;${map.mappings}` });
+  });
+  assertAtMark(new Sources().original(placeOf(outfile)), source);
+});
+
+test('notes without end are counted', (t) => {
+  const folder = realpathSync(makeFolder(t));
+  const sources = new Sources();
+  for (let n = 0; n < 25; n += 1) {
+    const file = join(folder, `${n}.js`);
+    writeFileSync(file, 'JSON.stringify({})\n//# sourceMappingURL=gone.map\n');
+    sources.original(placeOf(file));
+  }
+  assert.equal(sources.notes.length, 21);
+  assert.equal(sources.notes.at(-1), '5 more notes on source maps');
+});
