@@ -12,7 +12,7 @@ use crate::events::{Event, LoopEvent};
 use crate::history::History;
 use crate::path::{EventKind, Hop, PathEvent, RequestPath};
 use crate::requests::Request;
-use crate::writers::{foreign_writer, is_server, last_write_of, register_ns, sole_writer};
+use crate::writers::{Last, Since, foreign_writer, is_server, last_write_of, since, sole_writer};
 
 /// A registration that a later event of the path waited since.
 #[derive(Debug, Clone, Copy)]
@@ -194,15 +194,15 @@ impl Walk {
         let armed_again = history
             .loop_event(registrar)
             .is_some_and(|l| l.op == within.op);
-        let register_ns = if event != registrar {
-            register_ns(history, event, within)
+        let since = if event != registrar {
+            since(history, event, within)
         } else if armed_again {
-            history.end_ns(registrar).unwrap_or(within.register_ns)
+            Since::sure(history.end_ns(registrar).unwrap_or(within.register_ns))
         } else {
-            within.register_ns
+            Since::sure(within.register_ns)
         };
         let shared = within.registrar_request != request.id;
-        wait(event, register_ns, shared, false, floor)
+        wait(event, since, shared, false, floor)
     }
 
     /// The connection takes bytes again: what waited are those that the last write left.
@@ -213,18 +213,22 @@ impl Walk {
         };
         let shared = left.request != 0 && left.request != request.id;
         let (event, floor) = self.settle(left.event);
-        let since_ns = match floor {
+        let since = match floor {
             Some(Floor { ended_ns: None, .. }) if event != left.event => {
-                register_ns(history, event, within)
+                since(history, event, within)
             }
-            _ => left.at_ns,
+            _ => Since::sure(left.at_ns),
         };
         let ended_ns = floor.and_then(|f| f.ended_ns).unwrap_or(0);
         let floor = floor.map(|f| Floor {
             ended_ns: None,
             ..f
         });
-        wait(event, since_ns.max(ended_ns), shared, false, floor)
+        let since = Since {
+            at_ns: since.at_ns.max(ended_ns),
+            ..since
+        };
+        wait(event, since, shared, false, floor)
     }
 
     /// R3: reads. Nobody registers them; who wrote says who waits.
@@ -238,8 +242,8 @@ impl Walk {
                 return self.since_floor_or_latest(history, request, within);
             }
             let (event, floor) = self.settle(candidate);
-            let register_ns = register_ns(history, event, within);
-            return wait(event, register_ns, false, false, floor);
+            let since = since(history, event, within);
+            return wait(event, since, false, false, floor);
         }
         if is_server(history, within) {
             let mut back = self.since_floor_or_latest(history, request, within);
@@ -251,8 +255,8 @@ impl Walk {
         }
         match sole_writer(history, within, request.id) {
             Some(event) if event >= request.source_loop => {
-                let register_ns = register_ns(history, event, within);
-                wait(event, register_ns, false, false, None)
+                let since = since(history, event, within);
+                wait(event, since, false, false, None)
             }
             _ => self.since_floor_or_latest(history, request, within),
         }
@@ -270,21 +274,23 @@ impl Walk {
     ) -> Back {
         let waiting = history.request_of(floor);
         let own = last_write_of(history, within, waiting, floor);
+        let searched = !matches!(own, Last::NotFound);
         let foreign = match own {
-            Some(_) => None,
-            None => foreign_writer(history, within, waiting, floor, request.source_loop),
+            Last::Write(_) => None,
+            _ => foreign_writer(history, within, waiting, floor, request.source_loop),
         };
-        let (candidate, shared, inferred) = match (own, foreign) {
+        let (candidate, shared, inferred) = match (own.event(), foreign) {
             (None, Some(asked)) => (asked.event, asked.request != request.id, !asked.sure),
             (own, _) => {
-                let never =
-                    || last_write_of(history, within, request.id, request.source_loop).is_none();
-                (own.unwrap_or(0), waiting != request.id || never(), false)
+                let last = last_write_of(history, within, request.id, request.source_loop);
+                let shared = waiting != request.id || last.event().is_none();
+                (own.unwrap_or(0), shared, false)
             }
         };
+        let inferred = inferred || !searched;
         let (event, floor) = self.settle(candidate);
-        let register_ns = register_ns(history, event, within);
-        wait(event, register_ns, shared, inferred, floor)
+        let since = since(history, event, within);
+        wait(event, since, shared, inferred, floor)
     }
 
     /// R4, R5: what was waited for since the floor; without one, the latest own event is assumed.
@@ -295,14 +301,14 @@ impl Walk {
         within: &LoopEvent,
     ) -> Back {
         if let Some(floor) = self.floors.pop() {
-            let register_ns = register_ns(history, floor.event, within);
+            let since = since(history, floor.event, within);
             let by = history.request_of(within.event);
             let shared = floor.ended_ns.is_some() && by != 0 && by != request.id;
-            return wait(floor.event, register_ns, shared, false, Some(floor));
+            return wait(floor.event, since, shared, false, Some(floor));
         }
         let event = self.latest_own(history, request, within.event);
-        let register_ns = register_ns(history, event, within);
-        wait(event, register_ns, false, true, None)
+        let since = since(history, event, within);
+        wait(event, since, false, true, None)
     }
 
     /// The latest event of the request before `event`; its source where there is none. Only asked
@@ -313,16 +319,12 @@ impl Walk {
     }
 }
 
-fn wait(
-    event: EventId,
-    register_ns: Ns,
-    shared: bool,
-    inferred: bool,
-    floor: Option<Floor>,
-) -> Back {
-    let inferred = inferred || floor.is_some_and(|f| f.inferred);
+fn wait(event: EventId, since: Since, shared: bool, inferred: bool, floor: Option<Floor>) -> Back {
+    let ended_ns = floor.and_then(|f| f.ended_ns);
+    let sure = ended_ns.is_some() || since.sure;
+    let inferred = inferred || !sure || floor.is_some_and(|f| f.inferred);
     let agent = floor.map_or(0, |f| f.agent);
-    let register_ns = floor.and_then(|f| f.ended_ns).unwrap_or(register_ns);
+    let register_ns = ended_ns.unwrap_or(since.at_ns);
     Back {
         event,
         hop: Hop::Wait { register_ns },

@@ -90,6 +90,13 @@ fn is(kind: &Value, value: &Value) -> bool {
     }
 }
 
+/// The command line adds what there is to know about source maps.
+fn with_notes(answer: &impl serde::Serialize) -> Value {
+    let mut value = serde_json::to_value(answer).unwrap();
+    value["notes"] = Value::Array(Vec::new());
+    value
+}
+
 fn assert_valid(schema: &str, value: &Value) {
     let schema: Value = serde_json::from_str(schema).unwrap();
     check(&schema, &schema, value, "$").unwrap_or_else(|error| panic!("{error}"));
@@ -103,21 +110,21 @@ fn reports_follow_their_schema() {
     ];
     let mut report = report_at(&traces, 99.0);
     report.run.detail = "full".into();
-    let value = serde_json::to_value(&report).unwrap();
+    let value = with_notes(&report);
     for list in ["breakdown", "io", "culprits", "findings"] {
         assert!(!value[list].as_array().unwrap().is_empty(), "{list}");
     }
     assert_valid(REPORT, &value);
     let mut empty = report_at(&[draw("loss strings count=1")], 99.9);
     empty.run.detail = "loop".into();
-    assert_valid(REPORT, &serde_json::to_value(&empty).unwrap());
+    assert_valid(REPORT, &with_notes(&empty));
 }
 
 #[test]
 fn explanations_follow_their_schema() {
     let answer = explain_slowest(&grown(1, Shape::default(), 40_000));
     assert!(answer.segments.len() > 3);
-    assert_valid(EXPLAIN, &serde_json::to_value(&answer).unwrap());
+    assert_valid(EXPLAIN, &with_notes(&answer));
 }
 
 #[test]

@@ -164,6 +164,40 @@ fn a_bound_callback_on_a_shared_socket_is_exact() {
     );
 }
 
+/// Request 1 asks and waits; another writes `count` times to the same socket before the answer.
+fn waits_behind_writes(count: usize) -> String {
+    format!(
+        r#"
+        open 1 server
+        open 2 client "db:5432"
+        open 3 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "GET /one"
+             write 2
+        1ms  end
+        2ms  begin #2 read handle=3 ready=2ms
+             source 2 "GET /two"
+        {}
+             end
+        8ms  begin #3 read handle=2 ready=8ms
+        9ms  micro #4 callback from=1
+        10ms sink 1 200
+             end
+        "#,
+        "     write 2\n".repeat(count)
+    )
+}
+
+#[test]
+fn who_asked_before_more_writes_than_are_searched_is_inferred() {
+    for (count, inferred) in [(10, 0), (5_000, 1)] {
+        let drawn = draw(&waits_behind_writes(count));
+        let paths = paths(&drawn, Options::default());
+        let path = paths.iter().find(|p| p.id == 1).expect("finished");
+        assert_eq!(path.inferred_hops, inferred, "{count} writes");
+    }
+}
+
 #[test]
 fn connecting_then_asking() {
     check(
