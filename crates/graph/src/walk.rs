@@ -274,7 +274,6 @@ impl Walk {
     ) -> Back {
         let waiting = history.request_of(floor);
         let own = last_write_of(history, within, waiting, floor);
-        let searched = !matches!(own, Last::NotFound);
         let foreign = match own {
             Last::Write(_) => None,
             _ => foreign_writer(history, within, waiting, floor, request.source_loop),
@@ -287,7 +286,6 @@ impl Walk {
                 (own.unwrap_or(0), shared, false)
             }
         };
-        let inferred = inferred || !searched;
         let (event, floor) = self.settle(candidate);
         let since = since(history, event, within);
         wait(event, since, shared, inferred, floor)

@@ -164,8 +164,17 @@ fn a_bound_callback_on_a_shared_socket_is_exact() {
     );
 }
 
-/// Request 1 asks and waits; another writes `count` times to the same socket before the answer.
-fn waits_behind_writes(count: usize) -> String {
+/// Request 1 asks, then waits for an answer that comes after `count` other ones on the socket.
+fn waits_behind_answers(count: usize) -> String {
+    let answers: Vec<String> = (0..count)
+        .map(|n| {
+            format!(
+                "{}us begin #{} read handle=2 ready={0}us\n end",
+                3000 + n,
+                4 + n
+            )
+        })
+        .collect();
     format!(
         r#"
         open 1 server
@@ -174,27 +183,34 @@ fn waits_behind_writes(count: usize) -> String {
         0ms  begin #1 read handle=1 ready=0ms
              source 1 "GET /one"
              write 2
+             micro #2 promise from=1
         1ms  end
-        2ms  begin #2 read handle=3 ready=2ms
+        2ms  begin #3 read handle=3 ready=2ms
              source 2 "GET /two"
-        {}
              end
-        8ms  begin #3 read handle=2 ready=8ms
-        9ms  micro #4 callback from=1
-        10ms sink 1 200
+        {}
+        20ms begin #{} read handle=3 ready=20ms
+             write 2
+             end
+        28ms begin #{} read handle=2 ready=28ms
+        29ms micro #{} callback from=2
+        30ms sink 1 200
              end
         "#,
-        "     write 2\n".repeat(count)
+        answers.join("\n"),
+        count + 4,
+        count + 5,
+        count + 6,
     )
 }
 
 #[test]
-fn who_asked_before_more_writes_than_are_searched_is_inferred() {
+fn an_answer_after_more_events_than_are_searched_is_inferred() {
     for (count, inferred) in [(10, 0), (5_000, 1)] {
-        let drawn = draw(&waits_behind_writes(count));
+        let drawn = draw(&waits_behind_answers(count));
         let paths = paths(&drawn, Options::default());
         let path = paths.iter().find(|p| p.id == 1).expect("finished");
-        assert_eq!(path.inferred_hops, inferred, "{count} writes");
+        assert_eq!(path.inferred_hops, inferred, "{count} answers");
     }
 }
 
