@@ -49,6 +49,7 @@
 #![forbid(unsafe_code)]
 
 mod draw;
+pub mod fake_kernel;
 mod line;
 mod random;
 mod served;

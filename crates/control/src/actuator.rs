@@ -1,0 +1,70 @@
+//! The one interface of all levers: describe, apply, undo, test.
+//!
+//! Small on purpose: bobtaild, the probe and experiments drive any lever through it, and a new
+//! lever is one file.
+
+use serde::Serialize;
+
+use bobtail_policy::Speed;
+
+use crate::error::ControlError;
+use crate::gauge::Gauge;
+use crate::lever::Lever;
+use crate::saved::SavedState;
+
+/// A lever in the hand of one owner.
+///
+/// Opening one only reads. The first [`apply`](Self::apply) takes hold of the lever and changes
+/// it, so an owner writes [`saved`](Self::saved) into its journal before that. Dropping one
+/// undoes it; the owner's death does not, which is what the journal is for.
+pub trait Actuator: std::fmt::Debug + Send {
+    /// What this lever is.
+    fn lever(&self) -> &Lever;
+
+    /// What another process needs to put everything back as it was when this was opened.
+    fn saved(&self) -> &SavedState;
+
+    /// Sets a speed; does nothing where it is set already.
+    ///
+    /// After the first call it neither allocates nor locks; which system calls it makes is told
+    /// with each lever.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel refuses the value. The lever is then where it was, or partly moved; the
+    /// owner undoes it.
+    fn apply(&mut self, speed: Speed) -> Result<Applied, ControlError>;
+
+    /// Puts everything back as it was and lets go; later calls of `apply` take hold again.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that could not be put back; the others are.
+    fn undo(&mut self) -> Result<(), ControlError>;
+
+    /// Finds out whether the lever does something, by moving it; it is undone afterwards.
+    ///
+    /// # Errors
+    ///
+    /// [`ControlError::NoEffect`] or [`ControlError::Ignored`] when it does nothing.
+    fn self_test(&mut self, gauge: &mut dyn Gauge) -> Result<SelfTest, ControlError>;
+}
+
+/// What an `apply` did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Applied {
+    /// The value now set, in the unit of the lever's range.
+    pub value: u32,
+    /// Whether it was another one before.
+    pub is_changed: bool,
+}
+
+/// What a lever was seen to do.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SelfTest {
+    /// Speed at peak by speed at base, as the lever promises; none for a lever that promises none.
+    pub expected: Option<f64>,
+    /// The same, of real work; none where it was not measured.
+    pub measured: Option<f64>,
+}

@@ -1,0 +1,186 @@
+//! Sets a frequency by its bounds, under whatever governor the host has.
+//!
+//! With a base of the owner's own both bounds move, so that the domain runs at exactly that;
+//! without one only the minimum is raised, and the governor keeps its freedom above it. Works
+//! under intel_pstate and amd_pstate too, where the minimum is a floor that the hardware keeps.
+
+use bobtail_policy::Speed;
+
+use crate::actuator::{Actuator, Applied, SelfTest};
+use crate::cpufreq::{self, Bounds, place};
+use crate::error::ControlError;
+use crate::gauge::{self, Gauge};
+use crate::host::Host;
+use crate::lever::{Asked, Domain, Lever, LeverKind};
+use crate::saved::SavedState;
+use crate::topology::FrequencyDomain;
+
+const KIND: LeverKind = LeverKind::CpufreqMinMax;
+
+/// The bounds of one domain's frequency.
+#[derive(Debug)]
+pub struct CpufreqMinMax {
+    host: Host,
+    lever: Lever,
+    saved: SavedState,
+    /// Of every policy of the domain.
+    bounds: Vec<Bounds>,
+    /// Which of `bounds` a change writes.
+    leading: Vec<usize>,
+    /// Whether the maximum moves too.
+    is_pinned: bool,
+    is_touched: bool,
+    now: Option<u32>,
+}
+
+impl CpufreqMinMax {
+    /// Opens the lever of a domain for a thread that runs on `cpus` (on any, if empty).
+    ///
+    /// # Errors
+    ///
+    /// When the domain has no cpufreq, runs at its peak already, a file cannot be written, or
+    /// what is asked for is out of range.
+    pub fn open(
+        host: &Host,
+        domain: &FrequencyDomain,
+        cpus: &[u32],
+        asked: &Asked,
+    ) -> Result<Self, ControlError> {
+        let leading = cpufreq::leading_policies(host, KIND, domain, cpus)?;
+        let is_pinned = asked.base.is_some();
+        let range = cpufreq::range_with_room(host, KIND, domain, asked)?;
+        if !is_pinned {
+            refuse_if_at_peak(host, domain)?;
+        }
+        let settings = cpufreq::saved(host, domain, &["scaling_max_freq", "scaling_min_freq"])?;
+        let position = |policy| domain.policies.iter().position(|other| other == policy);
+        let domain_of = Domain::Cpus(domain.cpus.clone());
+        Ok(Self {
+            lever: Lever {
+                kind: KIND,
+                domain: domain_of.clone(),
+                range,
+                about: about(host, domain, is_pinned)?,
+                transition_ns: cpufreq::transition_ns(host, domain)?,
+                is_emulated: false,
+            },
+            saved: SavedState {
+                lever: KIND,
+                domain: domain_of,
+                settings,
+            },
+            bounds: Bounds::open(host, &domain.policies)?,
+            leading: leading.iter().filter_map(position).collect(),
+            is_pinned,
+            is_touched: false,
+            now: None,
+            host: host.clone(),
+        })
+    }
+
+    /// Takes the domain over: every policy to base, from wherever it is.
+    fn hold(&mut self) -> Result<(), ControlError> {
+        for bounds in &mut self.bounds {
+            bounds.min.hold()?;
+        }
+        self.is_touched = true;
+        let base = self.lever.range.base;
+        for bounds in &mut self.bounds {
+            let max: u32 = self.host.read_number(&bounds.max.place)?;
+            bounds.change(base > max, base, self.is_pinned)?;
+            if !self.is_pinned && max < self.lever.range.peak {
+                bounds.max.write_number(self.lever.range.peak.into())?;
+            }
+        }
+        self.now = Some(base);
+        Ok(())
+    }
+}
+
+impl Actuator for CpufreqMinMax {
+    fn lever(&self) -> &Lever {
+        &self.lever
+    }
+
+    fn saved(&self) -> &SavedState {
+        &self.saved
+    }
+
+    fn apply(&mut self, speed: Speed) -> Result<Applied, ControlError> {
+        let value = self.lever.range.value(KIND, speed)?;
+        let before = self.now;
+        if self.now.is_none() {
+            self.hold()?;
+        }
+        if let Some(now) = self.now.filter(|&now| now != value) {
+            for &index in &self.leading {
+                self.bounds[index].change(value > now, value, self.is_pinned)?;
+            }
+            self.now = Some(value);
+        }
+        Ok(Applied {
+            value,
+            is_changed: before != Some(value),
+        })
+    }
+
+    fn undo(&mut self) -> Result<(), ControlError> {
+        self.now = None;
+        if !std::mem::take(&mut self.is_touched) {
+            return Ok(());
+        }
+        let restored = self.saved.restore(&self.host).into_result();
+        for bounds in &mut self.bounds {
+            bounds.min.let_go();
+        }
+        restored
+    }
+
+    fn self_test(&mut self, gauge: &mut dyn Gauge) -> Result<SelfTest, ControlError> {
+        let host = self.host.clone();
+        let leading: Vec<_> = self
+            .leading
+            .iter()
+            .map(|&index| self.bounds[index].min.place.clone())
+            .collect();
+        gauge::compare(self, gauge, &mut |value| {
+            for place in &leading {
+                gauge::expect_reading(&host, place, value)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Drop for CpufreqMinMax {
+    fn drop(&mut self) {
+        // Nobody is left to tell; what could not be put back is in the owner's journal.
+        drop(self.undo());
+    }
+}
+
+/// A governor that keeps the maximum leaves nothing to a raised minimum.
+fn refuse_if_at_peak(host: &Host, domain: &FrequencyDomain) -> Result<(), ControlError> {
+    for &policy in &domain.policies {
+        if host.read(&place(policy, "scaling_governor"))? != "performance" {
+            return Ok(());
+        }
+    }
+    Err(ControlError::Unavailable {
+        lever: KIND,
+        why: "the governor performance runs at the peak already; ask for a lower base".to_owned(),
+    })
+}
+
+fn about(host: &Host, domain: &FrequencyDomain, is_pinned: bool) -> Result<String, ControlError> {
+    Ok(format!(
+        "{} of {} cpufreq policies, driver {}",
+        if is_pinned {
+            "scaling_min_freq and scaling_max_freq"
+        } else {
+            "scaling_min_freq"
+        },
+        domain.policies.len(),
+        cpufreq::driver(host, domain)?
+    ))
+}

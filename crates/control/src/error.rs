@@ -1,0 +1,106 @@
+//! What can be wrong with a lever, with the file and the value that were refused.
+//!
+//! The kernel's own error is kept, because EACCES, EROFS and EBUSY ask for different remedies.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::lever::{LeverKind, Unit};
+
+/// Why a lever cannot be used, or did not do what it was told.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ControlError {
+    #[error("{} cannot be read: {cause}{}", path.display(), remedy(cause))]
+    Read { path: PathBuf, cause: io::Error },
+    #[error("{} does not take \"{value}\": {cause}{}", path.display(), remedy(cause))]
+    Write {
+        path: PathBuf,
+        value: String,
+        cause: io::Error,
+    },
+    #[error("{} is \"{value}\", not {expected}", path.display())]
+    Malformed {
+        path: PathBuf,
+        value: String,
+        expected: &'static str,
+    },
+    #[error("{} took \"{wrote}\" and says \"{reads}\"", path.display())]
+    Ignored {
+        path: PathBuf,
+        wrote: String,
+        reads: String,
+    },
+    #[error("{} is held by another process", path.display())]
+    Held { path: PathBuf },
+    #[error("{} leads out of its tree", path.display())]
+    Outside { path: PathBuf },
+    #[error("{what} of {value} {unit}: {lever} allows {lowest} to {highest} {unit}")]
+    OutOfRange {
+        lever: LeverKind,
+        what: &'static str,
+        value: u32,
+        lowest: u32,
+        highest: u32,
+        unit: Unit,
+    },
+    #[error("{lever} has no frequencies, so {khz} kHz means nothing to it")]
+    NotAFrequency { lever: LeverKind, khz: u32 },
+    #[error("{lever}: {call} failed: {cause}{}", remedy(cause))]
+    Call {
+        lever: LeverKind,
+        call: &'static str,
+        cause: io::Error,
+    },
+    #[error("{lever} is not available: {why}")]
+    Unavailable { lever: LeverKind, why: String },
+    #[error("{lever} does nothing: expected {expected:.2} times the speed, found {measured:.2}")]
+    NoEffect {
+        lever: LeverKind,
+        expected: f64,
+        measured: f64,
+    },
+}
+
+impl ControlError {
+    /// Stable name for scripts.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Read { .. } => "BOBTAIL_LEVER_READ",
+            Self::Write { .. } => "BOBTAIL_LEVER_WRITE",
+            Self::Malformed { .. } => "BOBTAIL_LEVER_MALFORMED",
+            Self::Ignored { .. } => "BOBTAIL_LEVER_IGNORED",
+            Self::Held { .. } => "BOBTAIL_LEVER_HELD",
+            Self::Outside { .. } => "BOBTAIL_LEVER_OUTSIDE",
+            Self::OutOfRange { .. } => "BOBTAIL_LEVER_RANGE",
+            Self::NotAFrequency { .. } => "BOBTAIL_LEVER_NOT_A_FREQUENCY",
+            Self::Call { .. } => "BOBTAIL_LEVER_CALL",
+            Self::Unavailable { .. } => "BOBTAIL_LEVER_UNAVAILABLE",
+            Self::NoEffect { .. } => "BOBTAIL_LEVER_NO_EFFECT",
+        }
+    }
+
+    /// Whether what the error speaks of is no longer there: an offline CPU, a removed group.
+    pub fn is_gone(&self) -> bool {
+        let (Self::Read { cause, .. } | Self::Write { cause, .. } | Self::Call { cause, .. }) =
+            self
+        else {
+            return false;
+        };
+        matches!(
+            cause.raw_os_error(),
+            Some(libc::ENOENT | libc::ENODEV | libc::ESRCH)
+        )
+    }
+}
+
+/// What to do about an error of the kernel that most hosts give; empty for the others.
+fn remedy(cause: &io::Error) -> &'static str {
+    match cause.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => "; it needs root, or bobtaild",
+        Some(libc::EROFS) => "; a container mounts it read-only, bobtaild on the host can write it",
+        _ => "",
+    }
+}

@@ -1,0 +1,170 @@
+//! Where a machine's settings are: the roots of its kernel file systems, and how they are read.
+//!
+//! Every path is a root and a path below it, so that tests put a tree of their own there and a
+//! journal of what to restore cannot name a file elsewhere.
+
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::ControlError;
+use crate::files::{Files, RealFiles};
+
+/// A root of the kernel's files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Root {
+    /// `/sys`
+    Sys,
+    /// `/sys/fs/cgroup`
+    Cgroup,
+    /// `/proc`
+    Proc,
+}
+
+/// A file below a root.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Place {
+    pub root: Root,
+    /// Relative, without `..`; checked where it is used.
+    pub path: String,
+}
+
+impl Place {
+    /// A file of `/sys`, by its path below that.
+    pub fn sys(path: impl Into<String>) -> Self {
+        Self {
+            root: Root::Sys,
+            path: path.into(),
+        }
+    }
+
+    /// A file of `/sys/fs/cgroup`, by its path below that.
+    pub fn cgroup(path: impl Into<String>) -> Self {
+        Self {
+            root: Root::Cgroup,
+            path: path.into(),
+        }
+    }
+
+    /// A file of `/proc`, by its path below that.
+    pub fn proc(path: impl Into<String>) -> Self {
+        Self {
+            root: Root::Proc,
+            path: path.into(),
+        }
+    }
+}
+
+/// A machine: its roots and its files.
+#[derive(Debug, Clone)]
+pub struct Host {
+    files: Arc<dyn Files>,
+    sys: PathBuf,
+    cgroup: PathBuf,
+    proc: PathBuf,
+}
+
+impl Default for Host {
+    /// This machine.
+    fn default() -> Self {
+        Self {
+            files: Arc::new(RealFiles),
+            sys: "/sys".into(),
+            cgroup: "/sys/fs/cgroup".into(),
+            proc: "/proc".into(),
+        }
+    }
+}
+
+impl Host {
+    /// A machine whose files are elsewhere: `DIR/sys`, `DIR/sys/fs/cgroup`, `DIR/proc`.
+    pub fn below(directory: &Path) -> Self {
+        Self::with_files(Arc::new(RealFiles), directory)
+    }
+
+    /// Likewise, with files of its own.
+    pub fn with_files(files: Arc<dyn Files>, directory: &Path) -> Self {
+        Self {
+            files,
+            sys: directory.join("sys"),
+            cgroup: directory.join("sys/fs/cgroup"),
+            proc: directory.join("proc"),
+        }
+    }
+
+    /// The files themselves.
+    pub fn files(&self) -> &dyn Files {
+        &*self.files
+    }
+
+    /// The full path of a place.
+    ///
+    /// # Errors
+    ///
+    /// [`ControlError::Outside`] for one that would leave its root.
+    pub fn path(&self, place: &Place) -> Result<PathBuf, ControlError> {
+        let root = match place.root {
+            Root::Sys => &self.sys,
+            Root::Cgroup => &self.cgroup,
+            Root::Proc => &self.proc,
+        };
+        let relative = Path::new(&place.path);
+        let stays = relative
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
+        if !stays {
+            return Err(ControlError::Outside {
+                path: relative.to_owned(),
+            });
+        }
+        Ok(root.join(relative))
+    }
+
+    /// The text of a file, without the space around it.
+    pub fn read(&self, place: &Place) -> Result<String, ControlError> {
+        let path = self.path(place)?;
+        match self.files.read(&path) {
+            Ok(text) => Ok(text.trim().to_owned()),
+            Err(cause) => Err(ControlError::Read { path, cause }),
+        }
+    }
+
+    /// Likewise; none where there is no such file.
+    pub fn read_if_there(&self, place: &Place) -> Result<Option<String>, ControlError> {
+        match self.read(place) {
+            Ok(text) => Ok(Some(text)),
+            Err(ControlError::Read { cause, .. }) if is_missing(&cause) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The number in a file.
+    pub fn read_number<N: std::str::FromStr>(&self, place: &Place) -> Result<N, ControlError> {
+        let text = self.read(place)?;
+        match text.parse() {
+            Ok(number) => Ok(number),
+            Err(_) => Err(ControlError::Malformed {
+                path: self.path(place)?,
+                value: text,
+                expected: "a number in range",
+            }),
+        }
+    }
+
+    /// The names in a directory, in order; none where there is no such directory.
+    pub fn list(&self, place: &Place) -> Result<Vec<String>, ControlError> {
+        let path = self.path(place)?;
+        match self.files.list(&path) {
+            Ok(names) => Ok(names),
+            Err(cause) if is_missing(&cause) => Ok(Vec::new()),
+            Err(cause) => Err(ControlError::Read { path, cause }),
+        }
+    }
+}
+
+fn is_missing(cause: &io::Error) -> bool {
+    cause.kind() == io::ErrorKind::NotFound
+}

@@ -1,0 +1,25 @@
+//! Moves the speed of CPUs, threads and groups, and puts everything back: the levers of a host.
+//!
+//! `actuator` is the one interface; each lever is a file. No allocation, lock or thread on the way
+//! from a decision to a lever that is held, so that the observed process can drive one itself.
+
+#![deny(unsafe_op_in_unsafe_fn)]
+
+pub mod actuator;
+pub mod cpufreq;
+pub mod error;
+pub mod files;
+pub mod gauge;
+pub mod host;
+mod knob;
+pub mod latency;
+pub mod lever;
+pub mod saved;
+mod syscalls;
+pub mod topology;
+
+pub use actuator::{Actuator, Applied, SelfTest};
+pub use error::ControlError;
+pub use host::{Host, Place, Root};
+pub use lever::{Asked, Domain, Lever, LeverKind, Range, Unit};
+pub use saved::{Restored, SavedSetting, SavedState};

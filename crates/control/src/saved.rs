@@ -1,0 +1,112 @@
+//! What was before a lever was moved, as data that another process can put back.
+//!
+//! An owner that is killed cannot undo anything. So this is complete before anything is changed,
+//! plain, and names no file outside the kernel's roots.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::ControlError;
+use crate::host::{Host, Place};
+use crate::knob::Knob;
+use crate::lever::{Domain, LeverKind};
+
+/// The settings of one lever as they were.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedState {
+    pub lever: LeverKind,
+    pub domain: Domain,
+    /// In the order in which they must be written.
+    pub settings: Vec<SavedSetting>,
+}
+
+/// One setting as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum SavedSetting {
+    /// The text of a file.
+    File { place: Place, value: String },
+}
+
+/// What became of putting settings back.
+#[derive(Debug, Default)]
+pub struct Restored {
+    /// Settings that are now as they were.
+    pub restored: usize,
+    /// Settings that no longer exist (an offline CPU, a removed group, an ended thread).
+    pub gone: usize,
+    /// Settings that took their old value and show another: somebody else limits them too.
+    pub differing: Vec<ControlError>,
+    /// Settings that refused their old value.
+    pub failed: Vec<ControlError>,
+}
+
+impl SavedState {
+    /// Puts every setting back, also those after one that fails; repeating it does no harm.
+    ///
+    /// A setting may refuse its value until a later one is back (a minimum above the current
+    /// maximum), so what failed is tried once more after the others.
+    pub fn restore(&self, host: &Host) -> Restored {
+        let mut result = Restored::default();
+        let mut refused = Vec::new();
+        for setting in &self.settings {
+            if !result.count(setting.restore(host)) {
+                refused.push(setting);
+            }
+        }
+        if !refused.is_empty() {
+            result.failed.clear();
+            for setting in refused {
+                result.count(setting.restore(host));
+            }
+        }
+        result
+    }
+}
+
+impl Restored {
+    /// Counts one outcome; false for a refusal.
+    fn count(&mut self, outcome: Result<(), ControlError>) -> bool {
+        match outcome {
+            Ok(()) => self.restored += 1,
+            Err(error) if error.is_gone() => self.gone += 1,
+            Err(error @ ControlError::Ignored { .. }) => self.differing.push(error),
+            Err(error) => {
+                self.failed.push(error);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The first setting that is not as it was.
+    ///
+    /// # Errors
+    ///
+    /// That setting's.
+    pub fn into_result(self) -> Result<(), ControlError> {
+        let not_back = self.failed.into_iter().chain(self.differing).next();
+        not_back.map_or(Ok(()), Err)
+    }
+}
+
+impl SavedSetting {
+    /// What a file says now.
+    pub(crate) fn of_file(host: &Host, place: &Place) -> Result<Self, ControlError> {
+        Ok(Self::File {
+            place: place.clone(),
+            value: host.read(place)?,
+        })
+    }
+
+    fn restore(&self, host: &Host) -> Result<(), ControlError> {
+        match self {
+            Self::File { place, value } => {
+                if host.read(place)? == *value {
+                    return Ok(());
+                }
+                Knob::open(host, place.clone())?.write_checked(host, value)
+            }
+        }
+    }
+}
