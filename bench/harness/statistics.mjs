@@ -17,6 +17,21 @@ export function quartiles(list) {
   };
 }
 
+/**
+ * The median of a list in any order and its 95 % confidence interval, from the binomial order of
+ * its samples: nothing is assumed of their distribution.
+ */
+export function medianInterval(list) {
+  const sorted = [...list].sort((a, b) => a - b);
+  const aside = 0.98 * Math.sqrt(sorted.length);
+  const rank = (at) => sorted[Math.min(sorted.length - 1, Math.max(0, at))];
+  return {
+    median: quantile(sorted, 0.5),
+    low: rank(Math.floor(sorted.length / 2 - aside) - 1),
+    high: rank(Math.ceil(sorted.length / 2 + aside)),
+  };
+}
+
 /** A copy in random order, so that no arm always follows the same one. */
 export function shuffled(list) {
   const copy = [...list];

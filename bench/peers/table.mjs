@@ -10,7 +10,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
-import { quartiles } from '../harness/statistics.mjs';
+import { medianInterval, quartiles } from '../harness/statistics.mjs';
 
 const NAMES = {
   off: 'alone',
@@ -44,13 +44,23 @@ function readCell(folder, name) {
   return { ...about, rows, latencies: new Map(linesOf(folder, `${name}.latency.csv`)) };
 }
 
+/** CPU time per request of the service alone, by round. */
+function costsOf(rows, name) {
+  return new Map(rows.filter(({ arm }) => arm === name).map((row) => [row.round, row.cpuUs]));
+}
+
 /** Ratios, costs and latencies of each arm of one cell. */
 function summary({ rows, latencies }) {
-  const base = new Map(rows.filter(({ arm }) => arm === 'off').map((row) => [row.round, row]));
+  const base = costsOf(rows, 'off');
+  const again = costsOf(rows, 'off2');
   const arms = new Map();
   for (const row of rows) {
-    const arm = arms.get(row.arm) ?? { ratios: [], us: [], lost: 0 };
-    arm.ratios.push(row.cpuUs / base.get(row.round).cpuUs);
+    const arm = arms.get(row.arm) ?? { ratios: [], toBoth: [], us: [], lost: 0 };
+    const alone = base.get(row.round);
+    arm.ratios.push(row.cpuUs / alone);
+    // The control is compared with one of the two, everything else with both: half the noise.
+    const both = row.arm === 'off2' ? alone : Math.sqrt(alone * (again.get(row.round) ?? alone));
+    arm.toBoth.push(row.cpuUs / both);
     arm.us.push(row.cpuUs);
     arm.lost += row.lost;
     arms.set(row.arm, arm);
@@ -86,6 +96,30 @@ function cpuTable(service, cells) {
       return `${quartiles(cell.arms.get(arm).us).median.toFixed(1)} µs`;
     });
     lines.push(`| ${name} | ${figures.join(' | ')} |`);
+  }
+  return lines.join('\n');
+}
+
+/** All services together: what no single cell is long enough to tell on a noisy machine. */
+function pooledTable(cells) {
+  const majors = [...new Set(cells.map(({ node }) => Number.parseInt(node, 10)))].sort();
+  const groups = [...majors.map((major) => [`Node ${major}`, major]), ['all', null]];
+  const lines = [
+    '### all services: CPU per request, ratio to the service alone: median [95 % interval], rounds',
+    '',
+    `| | ${groups.map(([title]) => title).join(' | ')} |`,
+    `|---|${groups.map(() => '---').join('|')}|`,
+  ];
+  for (const [arm, name] of Object.entries(NAMES).slice(1)) {
+    const figures = groups.map(([, major]) => {
+      const own = cells.filter(({ node }) => major === null || Number.parseInt(node, 10) === major);
+      const ratios = own.flatMap((cell) => cell.arms.get(arm)?.toBoth ?? []);
+      if (ratios.length === 0) return '–';
+      const { median, low, high } = medianInterval(ratios);
+      return `${median.toFixed(3)} [${low.toFixed(2)}–${high.toFixed(2)}], ${ratios.length}`;
+    });
+    if (figures.some((figure) => figure !== '–'))
+      lines.push(`| ${name} | ${figures.join(' | ')} |`);
   }
   return lines.join('\n');
 }
@@ -134,6 +168,7 @@ export function tables(folders) {
     own.sort((a, b) => Number.parseInt(a.node, 10) - Number.parseInt(b.node, 10));
     return [cpuTable(service, own), latencyTable(service, own)];
   });
+  parts.unshift(pooledTable(cells));
   const reasons = cells.flatMap(({ node, service, missing }) =>
     Object.entries(missing).map(
       ([arm, why]) => `- ${NAMES[arm]}, Node ${node}, ${service}: ${why}`,
