@@ -1,0 +1,121 @@
+//! Policies as text: what reads, what is refused, and what the refusal says.
+
+use bobtail_policy::{Policy, PolicyError};
+use proptest::prelude::*;
+
+fn refused(text: &str) -> String {
+    text.parse::<Policy>().unwrap_err().to_string()
+}
+
+#[test]
+fn settings_have_defaults_and_every_policy_writes_all_of_them() {
+    let cases = [
+        ("static:2.6GHz", "static:2.6"),
+        ("static:base", "static:base"),
+        ("gc-boost", "gc-boost:hold=1ms,worth=1"),
+        ("gc-boost:worth=0,hold=0.5ms", "gc-boost:hold=500us,worth=0"),
+        (
+            "queue-boost:k=3,hold=2ms",
+            "queue-boost:k-length=3,k-head=3,release=1,length-min=1,head-min=0ns,hold=2ms,\
+             period=200us,window=256",
+        ),
+        (
+            "combined:gc-hold=0s",
+            "combined:gc-hold=0ns,gc-worth=1,k-length=2.5,k-head=2.5,release=1,length-min=1,\
+             head-min=0ns,hold=1ms,period=200us,window=256",
+        ),
+    ];
+    for (text, whole) in cases {
+        let policy: Policy = text.parse().unwrap();
+        assert_eq!(policy.to_string(), whole);
+        assert_eq!(whole.parse::<Policy>().unwrap(), policy);
+    }
+}
+
+#[test]
+fn a_refusal_says_what_where_and_what_would_be_right() {
+    let cases = [
+        (
+            "rubick",
+            "policy \"rubick\", character 1: there is no policy \"rubick\"; \
+             there are static, gc-boost, queue-boost, combined",
+        ),
+        (
+            "queue-boost:k=0.5",
+            "policy \"queue-boost:k=0.5\", character 15: k is \"0.5\", not a number from 1 to 100",
+        ),
+        (
+            "queue-boost:hold=1ms,k-head=NaN",
+            "policy \"queue-boost:hold=1ms,k-head=NaN\", character 29: \
+             k-head is \"NaN\", not a number from 1 to 100",
+        ),
+        (
+            "queue-boost:hold=5",
+            "policy \"queue-boost:hold=5\", character 18: \
+             hold is \"5\", not a duration from 0ns to 1s (ns, us, ms or s)",
+        ),
+        (
+            "queue-boost:period=1s",
+            "policy \"queue-boost:period=1s\", character 20: \
+             period is \"1s\", not a duration from 1us to 100ms (ns, us, ms or s)",
+        ),
+        (
+            "queue-boost:k=2,release=3",
+            "policy \"queue-boost:k=2,release=3\", character 25: \
+             release is \"3\", not at most k (2), or a boost ends before it begins",
+        ),
+        (
+            "queue-boost:window=0",
+            "policy \"queue-boost:window=0\", character 20: \
+             window is \"0\", not a whole number from 1 to 1000000",
+        ),
+        (
+            "gc-boost:k=2",
+            "policy \"gc-boost:k=2\", character 10: gc-boost has no setting \"k\"; \
+             it has hold, worth",
+        ),
+        (
+            "gc-boost:hold=1ms,hold=2ms",
+            "policy \"gc-boost:hold=1ms,hold=2ms\", character 19: hold is set twice",
+        ),
+        (
+            "gc-boost:é,x",
+            "policy \"gc-boost:é,x\", character 10: \"é\" is no setting: they read KEY=VALUE",
+        ),
+        (
+            "static",
+            "policy \"static\", character 7: \
+             static takes base, peak, or a frequency from 0.1GHz to 10GHz",
+        ),
+        (
+            "static:2600",
+            "policy \"static:2600\", character 8: the speed is \"2600\", \
+             not base, peak, or a frequency from 0.1GHz to 10GHz",
+        ),
+        (
+            "static:2.6,k=1",
+            "policy \"static:2.6,k=1\", character 12: static has no setting \"k\"; it has none",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(refused(text), expected);
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_a_policy_or_an_error_with_a_place_in_it(
+        name in "static|gc-boost|queue-boost|combined|\\PC{0,8}",
+        settings in "(:(\\PC{0,30}|[a-z-]{1,8}=\\PC{0,8}))?",
+    ) {
+        let text = name + &settings;
+        match text.parse::<Policy>() {
+            Ok(policy) => prop_assert_eq!(policy.to_string().parse::<Policy>(), Ok(policy)),
+            Err(error) => {
+                let PolicyError { at, text: told, .. } = &error;
+                prop_assert!(*at <= told.len() && told.is_char_boundary(*at));
+                prop_assert!(!error.to_string().is_empty());
+            }
+        }
+    }
+}
