@@ -62,6 +62,12 @@ pub enum ControlError {
         expected: f64,
         measured: f64,
     },
+    #[error("{lever} is off: expected {expected:.3} of full speed, found {measured:.3}")]
+    Off {
+        lever: LeverKind,
+        expected: f64,
+        measured: f64,
+    },
 }
 
 impl ControlError {
@@ -79,6 +85,7 @@ impl ControlError {
             Self::Call { .. } => "BOBTAIL_LEVER_CALL",
             Self::Unavailable { .. } => "BOBTAIL_LEVER_UNAVAILABLE",
             Self::NoEffect { .. } => "BOBTAIL_LEVER_NO_EFFECT",
+            Self::Off { .. } => "BOBTAIL_LEVER_OFF",
         }
     }
 

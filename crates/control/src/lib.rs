@@ -7,6 +7,7 @@
 
 pub mod actuator;
 pub mod cpufreq;
+pub mod emulated;
 pub mod error;
 pub mod files;
 pub mod gauge;

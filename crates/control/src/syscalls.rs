@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::sync::atomic::AtomicU32;
 
 /// File systems whose files are settings: sysfs, cgroup v1 and v2, proc.
 const KERNEL_FILE_SYSTEMS: [i64; 4] = [0x6265_6572, 0x0027_e0eb, 0x6367_7270, 0x9fa0];
@@ -42,17 +43,6 @@ pub(crate) fn is_kernel_file(file: &File) -> io::Result<bool> {
     Ok(KERNEL_FILE_SYSTEMS.contains(&(status.f_type as i64)))
 }
 
-/// The CPUs on which the calling thread may run, ascending.
-pub(crate) fn affinity() -> io::Result<Vec<u32>> {
-    // SAFETY: an all-zero cpu_set_t is the empty set.
-    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: `set` is writable and of the size told; 0 is the calling thread.
-    checked(unsafe { libc::sched_getaffinity(0, size_of_val(&set), &mut set) })?;
-    // SAFETY: the index is below CPU_SETSIZE.
-    let has = |cpu: &u32| unsafe { libc::CPU_ISSET(*cpu as usize, &set) };
-    Ok((0..libc::CPU_SETSIZE as u32).filter(has).collect())
-}
-
 /// Lets the calling thread run on these CPUs only.
 pub(crate) fn set_affinity(cpus: &[u32]) -> io::Result<()> {
     // SAFETY: an all-zero cpu_set_t is the empty set.
@@ -63,5 +53,73 @@ pub(crate) fn set_affinity(cpus: &[u32]) -> io::Result<()> {
     }
     // SAFETY: `set` is readable and of the size told; 0 is the calling thread.
     checked(unsafe { libc::sched_setaffinity(0, size_of_val(&set), &set) })?;
+    Ok(())
+}
+
+/// The monotonic clock, in ns.
+pub(crate) fn now_ns() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is writable. The monotonic clock always exists, so the call cannot fail.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Sleeps until a time of the monotonic clock, or a signal.
+pub(crate) fn sleep_until(until_ns: u64) {
+    let time = libc::timespec {
+        tv_sec: (until_ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (until_ns % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: `time` is readable, and no remainder is asked for. An early return is allowed.
+    unsafe {
+        libc::clock_nanosleep(
+            libc::CLOCK_MONOTONIC,
+            libc::TIMER_ABSTIME,
+            &time,
+            std::ptr::null_mut(),
+        )
+    };
+}
+
+/// Waits while the word is `expected`, until [`futex_wake`] or a signal.
+pub(crate) fn futex_wait(word: &AtomicU32, expected: u32) {
+    // SAFETY: the word lives while it is borrowed, and there is no timeout to read. Returning
+    // early, whatever the reason, is allowed: the caller looks at the word again.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+            expected,
+            std::ptr::null::<libc::timespec>(),
+        )
+    };
+}
+
+/// Wakes all that wait on the word.
+pub(crate) fn futex_wake(word: &AtomicU32) {
+    // SAFETY: the kernel only uses the address, of a word that lives while it is borrowed.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+            i32::MAX,
+        )
+    };
+}
+
+/// Makes the calling thread a real-time thread of this priority (1 to 99).
+pub(crate) fn become_real_time(priority: i32) -> io::Result<()> {
+    let parameters = libc::sched_param {
+        sched_priority: priority,
+    };
+    // SAFETY: `parameters` is readable; 0 is the calling thread. The flag keeps children ordinary.
+    checked(unsafe {
+        libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &parameters)
+    })?;
     Ok(())
 }

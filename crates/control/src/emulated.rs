@@ -1,0 +1,246 @@
+//! An imitated CPU frequency, for experiments on machines without a real one.
+//!
+//! A real-time thread per CPU takes away a share of it in pieces of some ten µs, so that 1 ms of
+//! work is as even as on the bare machine; at full speed the threads are parked. The share is
+//! calibrated, not calculated, since a timer's wake-up costs the CPU 20 µs and more in a virtual
+//! machine. CPU quota cannot do this: it is enforced at the scheduler's tick, for milliseconds.
+//! Everything that runs on these CPUs is slowed, and memory with it, unlike by a real frequency.
+
+mod calibration;
+mod request;
+mod thief;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use bobtail_policy::Speed;
+
+use crate::actuator::{Actuator, Applied, SelfTest};
+use crate::emulated::request::Requests;
+use crate::emulated::thief::{Thief, Totals};
+use crate::error::ControlError;
+use crate::gauge::Gauge;
+use crate::lever::{Asked, Domain, Lever, LeverKind, Range, Unit};
+use crate::saved::SavedState;
+use crate::syscalls;
+
+const KIND: LeverKind = LeverKind::Emulated;
+/// The paper's frequencies: full speed stands for 4.0 GHz, base for 2.6 GHz.
+const FULL_KHZ: u32 = 4_000_000;
+const BASE_KHZ: u32 = 2_600_000;
+/// Below this the threads would come near the limit of real-time threads (95 % of each second).
+const SLOWEST_PERMILLE: u32 = 200;
+const FULL_PERMILLE: u32 = 1000;
+const PERIOD_MIN_NS: u64 = 200_000;
+const PERIOD_MAX_NS: u64 = 10_000_000;
+const LATENCY_MAX_NS: u64 = 1_000_000_000;
+/// How far the measured speed may be from the one asked for.
+const TOLERANCE: f64 = 0.07;
+const ATTEMPTS: usize = 3;
+
+/// What is imitated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Emulation {
+    /// What full speed stands for.
+    pub full_khz: u32,
+    /// How often a share is taken away: 200 µs, or more for a coarser speed. Below that the pieces
+    /// would be shorter than the wake-up.
+    pub period_ns: u64,
+    /// How long a change takes, as on a real lever; 0 is as fast as it goes.
+    pub latency_ns: u64,
+}
+
+impl Default for Emulation {
+    fn default() -> Self {
+        Self {
+            full_khz: FULL_KHZ,
+            period_ns: PERIOD_MIN_NS,
+            latency_ns: 0,
+        }
+    }
+}
+
+/// The imitated frequency of some CPUs.
+#[derive(Debug)]
+pub struct Emulated {
+    lever: Lever,
+    saved: SavedState,
+    emulation: Emulation,
+    requests: Arc<Requests>,
+    thieves: Vec<Thief>,
+    now: Option<u32>,
+}
+
+impl Emulated {
+    /// Starts the threads on these CPUs and calibrates them, which takes about a second per CPU
+    /// and slows these CPUs meanwhile; they are parked afterwards.
+    ///
+    /// # Errors
+    ///
+    /// When the values make no sense, the process may not have real-time threads
+    /// (`CAP_SYS_NICE`, and no CPU group of its own under `CONFIG_RT_GROUP_SCHED`), or the speed
+    /// is off by more than 7 % in each of three attempts.
+    pub fn start(cpus: &[u32], asked: &Asked, emulation: Emulation) -> Result<Self, ControlError> {
+        let mut emulated = Self::start_uncalibrated(cpus, asked, emulation)?;
+        let mut gauge = calibration::gauge();
+        let mut outcome = emulated.calibrate(&mut gauge);
+        for _ in 1..ATTEMPTS {
+            if !matches!(outcome, Err(ControlError::Off { .. })) {
+                break;
+            }
+            outcome = emulated.calibrate(&mut gauge);
+        }
+        outcome?;
+        Ok(emulated)
+    }
+
+    fn start_uncalibrated(
+        cpus: &[u32],
+        asked: &Asked,
+        emulation: Emulation,
+    ) -> Result<Self, ControlError> {
+        check(&emulation)?;
+        let full_khz = emulation.full_khz;
+        let range = Range {
+            unit: Unit::Khz,
+            lowest: full_khz / FULL_PERMILLE * SLOWEST_PERMILLE,
+            highest: full_khz,
+            base: (u64::from(full_khz) * u64::from(BASE_KHZ) / u64::from(FULL_KHZ)) as u32,
+            peak: full_khz,
+        }
+        .narrowed(KIND, asked)?;
+        let mut cpus = cpus.to_vec();
+        cpus.sort_unstable();
+        cpus.dedup();
+        let requests = Arc::new(Requests::default());
+        let start = |&cpu: &u32| Thief::start(cpu, &requests, emulation);
+        let thieves = cpus.iter().map(start).collect::<Result<Vec<_>, _>>();
+        let thieves = thieves.map_err(|(call, cause)| ControlError::Call {
+            lever: KIND,
+            call,
+            cause,
+        })?;
+        if thieves.is_empty() {
+            return Err(ControlError::Unavailable {
+                lever: KIND,
+                why: "it was given no CPUs".to_owned(),
+            });
+        }
+        let domain = Domain::Cpus(cpus);
+        Ok(Self {
+            lever: Lever {
+                kind: KIND,
+                domain: domain.clone(),
+                range,
+                about: format!(
+                    "EMULATED: a real-time thread takes CPU time away every {} µs; \
+                     full speed stands for {} GHz",
+                    emulation.period_ns / 1000,
+                    f64::from(full_khz) / 1e6
+                ),
+                transition_ns: Some(emulation.latency_ns),
+                is_emulated: true,
+            },
+            saved: SavedState {
+                lever: KIND,
+                domain,
+                settings: vec![],
+            },
+            emulation,
+            requests,
+            thieves,
+            now: None,
+        })
+    }
+
+    /// What the threads did since they started, summed.
+    pub fn totals(&self) -> Totals {
+        let mut sum = Totals::default();
+        for thief in &self.thieves {
+            sum.add(&thief.totals());
+        }
+        sum
+    }
+
+    fn permille(&self, khz: u32) -> u32 {
+        let permille =
+            u64::from(khz) * u64::from(FULL_PERMILLE) / u64::from(self.emulation.full_khz);
+        (permille as u32).clamp(SLOWEST_PERMILLE, FULL_PERMILLE)
+    }
+}
+
+impl Actuator for Emulated {
+    fn lever(&self) -> &Lever {
+        &self.lever
+    }
+
+    /// Empty: the threads end with their process, and full speed is back.
+    fn saved(&self) -> &SavedState {
+        &self.saved
+    }
+
+    /// No system call on the way up; one futex wake on the way down from full speed.
+    fn apply(&mut self, speed: Speed) -> Result<Applied, ControlError> {
+        let value = self.lever.range.value(KIND, speed)?;
+        let is_changed = self.now != Some(value);
+        if is_changed {
+            self.requests.push(syscalls::now_ns(), self.permille(value));
+            self.now = Some(value);
+        }
+        Ok(Applied { value, is_changed })
+    }
+
+    fn undo(&mut self) -> Result<(), ControlError> {
+        if self.now.take().is_some() {
+            self.requests.push(syscalls::now_ns(), FULL_PERMILLE);
+        }
+        Ok(())
+    }
+
+    /// Stricter than of a real lever: an experiment relies on the speed that it was told.
+    fn self_test(&mut self, gauge: &mut dyn Gauge) -> Result<SelfTest, ControlError> {
+        let measured = self.measure(gauge, self.lever.range.base);
+        self.undo()?;
+        self.settle();
+        let (expected, measured) = measured?;
+        if (measured / expected - 1.0).abs() > TOLERANCE {
+            return Err(ControlError::Off {
+                lever: KIND,
+                expected,
+                measured,
+            });
+        }
+        Ok(SelfTest {
+            expected: Some(1.0 / expected),
+            measured: Some(1.0 / measured),
+        })
+    }
+}
+
+impl Drop for Emulated {
+    fn drop(&mut self) {
+        self.requests.stop.store(true, Relaxed);
+        self.requests.push(syscalls::now_ns(), FULL_PERMILLE);
+    }
+}
+
+fn check(emulation: &Emulation) -> Result<(), ControlError> {
+    let refuse = |why: String| Err(ControlError::Unavailable { lever: KIND, why });
+    let Emulation {
+        full_khz,
+        period_ns,
+        latency_ns,
+    } = *emulation;
+    if !(100_000..=10_000_000).contains(&full_khz) {
+        return refuse(format!("{full_khz} kHz is no frequency from 0.1 to 10 GHz"));
+    }
+    if !(PERIOD_MIN_NS..=PERIOD_MAX_NS).contains(&period_ns) {
+        return refuse(format!(
+            "a period of {period_ns} ns is not from 200 µs to 10 ms"
+        ));
+    }
+    if latency_ns > LATENCY_MAX_NS {
+        return refuse(format!("a latency of {latency_ns} ns is more than 1 s"));
+    }
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! Finds how much each piece must be shortened for the speed to come out right.
+//!
+//! By a closed loop on real work, since what a wake-up costs differs between machines by a factor
+//! of ten; the work runs as a real-time thread below the thieves, so that only they slow it.
+
+use std::time::Duration;
+
+use bobtail_policy::Speed;
+
+use crate::actuator::Actuator;
+use crate::emulated::{Emulated, KIND, TOLERANCE};
+use crate::error::ControlError;
+use crate::gauge::{Gauge, WorkGauge};
+use crate::lever::Domain;
+
+/// Below the thieves, above what is not real-time.
+const PRIORITY: i32 = 20;
+/// Each step corrects nearly all of the error, so that a few are enough.
+const STEPS: usize = 5;
+/// Good enough to stop.
+const CLOSE: f64 = 0.01;
+
+/// Work in runs of some ms, much longer than a period.
+pub(crate) fn gauge() -> WorkGauge {
+    WorkGauge {
+        run_ns: 8_000_000,
+        runs: 9,
+        priority: Some(PRIORITY),
+    }
+}
+
+impl Emulated {
+    /// Sets the correction of each thread and leaves them parked.
+    ///
+    /// # Errors
+    ///
+    /// [`ControlError::Off`] when the speed is not what it should be in the end.
+    pub(crate) fn calibrate(&mut self, gauge: &mut dyn Gauge) -> Result<(), ControlError> {
+        let base = self.lever.range.base;
+        if self.permille(base) == super::FULL_PERMILLE {
+            return Ok(());
+        }
+        let mut outcome = self.measure(gauge, base);
+        for _ in 0..STEPS {
+            let Ok((expected, measured)) = outcome else {
+                break;
+            };
+            if (measured / expected - 1.0).abs() < CLOSE {
+                break;
+            }
+            // Too slow by this share of each period: take that much less.
+            let surplus_ns = (expected - measured) * self.emulation.period_ns as f64;
+            for thief in &self.thieves {
+                let exit_ns = thief.exit_ns() as f64 + surplus_ns;
+                thief.set_exit_ns(exit_ns.clamp(0.0, self.emulation.period_ns as f64) as u64);
+            }
+            outcome = self.measure(gauge, base);
+        }
+        self.undo()?;
+        self.settle();
+        let (expected, measured) = outcome?;
+        if (measured / expected - 1.0).abs() <= TOLERANCE {
+            return Ok(());
+        }
+        Err(ControlError::Off {
+            lever: KIND,
+            expected,
+            measured,
+        })
+    }
+
+    /// The speed at a value, as a share of full speed: expected and found.
+    pub(super) fn measure(
+        &mut self,
+        gauge: &mut dyn Gauge,
+        value: u32,
+    ) -> Result<(f64, f64), ControlError> {
+        let Domain::Cpus(cpus) = self.lever.domain.clone() else {
+            unreachable!("it is made of CPUs");
+        };
+        let full_khz = self.emulation.full_khz;
+        self.apply(Speed::Khz(full_khz))?;
+        self.settle();
+        let full = gauge.rate(KIND, &cpus)?;
+        self.apply(Speed::Khz(value))?;
+        self.settle();
+        let slow = gauge.rate(KIND, &cpus)?;
+        let expected = f64::from(self.permille(value)) / f64::from(super::FULL_PERMILLE);
+        Ok((expected, slow / full))
+    }
+
+    /// Waits until what was asked for is so.
+    pub(super) fn settle(&self) {
+        let latency_ns = self.emulation.latency_ns + 2 * self.emulation.period_ns;
+        std::thread::sleep(Duration::from_nanos(latency_ns));
+    }
+}

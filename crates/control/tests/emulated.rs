@@ -1,0 +1,173 @@
+//! The imitated frequency on this machine: its speed, its latency, and that it leaves no trace.
+//!
+//! It needs real-time threads, as the experiments do that use it; without the right to them the
+//! first test fails with the kernel's error, which says so.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bobtail_control::emulated::{Emulated, Emulation};
+use bobtail_control::gauge::{Gauge, WorkGauge};
+use bobtail_control::topology::cpus_online;
+use bobtail_control::{Actuator, Asked, ControlError, Host, LeverKind};
+use bobtail_policy::Speed;
+
+/// Two imitations on one CPU would slow each other.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn last_cpu() -> u32 {
+    cpus_online(&Host::default())
+        .unwrap()
+        .into_iter()
+        .next_back()
+        .unwrap()
+}
+
+fn start(emulation: Emulation) -> Emulated {
+    Emulated::start(&[last_cpu()], &Asked::default(), emulation).unwrap()
+}
+
+/// Waits until a fact holds; the test hangs, and is ended with its name, if it never does.
+fn wait_for(mut fact: impl FnMut() -> bool) {
+    while !fact() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn each_speed_is_what_it_says_and_full_speed_takes_nothing() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut lever = start(Emulation::default());
+    assert!(lever.lever().is_emulated && lever.lever().about.starts_with("EMULATED"));
+    let mut gauge = WorkGauge {
+        run_ns: 8_000_000,
+        runs: 9,
+        priority: Some(20),
+    };
+    let mut rate = |lever: &mut Emulated, speed| {
+        lever.apply(speed).unwrap();
+        gauge.rate(LeverKind::Emulated, &[last_cpu()]).unwrap()
+    };
+    // What the host of a virtual machine takes away cannot be told from the lever: three attempts.
+    let is_right = |lever: &mut Emulated, rate: &mut dyn FnMut(&mut Emulated, Speed) -> f64| {
+        let full = rate(lever, Speed::Peak);
+        let middle = rate(lever, Speed::Khz(3_300_000)) / full;
+        let base = rate(lever, Speed::Base) / full;
+        (middle - 0.825).abs() < 0.08 && (base - 0.65).abs() < 0.05
+    };
+    assert!((0..3).any(|_| is_right(&mut lever, &mut rate)));
+    lever.apply(Speed::Peak).unwrap();
+    // The change is taken up within a period; from then on the thread is parked.
+    std::thread::sleep(Duration::from_millis(50));
+    let before = lever.totals();
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(lever.totals(), before);
+}
+
+#[test]
+fn a_change_takes_the_latency_that_was_asked_for() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let latency = Duration::from_millis(300);
+    let mut lever = start(Emulation {
+        latency_ns: latency.as_nanos() as u64,
+        ..Emulation::default()
+    });
+    let period = Duration::from_nanos(Emulation::default().period_ns);
+    let idle = lever.totals().periods;
+    let begin = std::time::Instant::now();
+    lever.apply(Speed::Base).unwrap();
+    wait_for(|| lever.totals().periods > idle);
+    assert!(
+        begin.elapsed() >= latency,
+        "slow after {:?}",
+        begin.elapsed()
+    );
+    // A boost that is shorter than the latency happens all the same, for as long as it was asked.
+    let (before, begin) = (lever.totals().periods, std::time::Instant::now());
+    lever.apply(Speed::Peak).unwrap();
+    std::thread::sleep(latency / 3);
+    lever.apply(Speed::Base).unwrap();
+    std::thread::sleep(latency * 2);
+    let taking = period * (lever.totals().periods - before) as u32;
+    let elapsed = begin.elapsed();
+    assert!(
+        taking <= elapsed - latency / 3 + period * 2,
+        "{taking:?} of {elapsed:?}"
+    );
+    lever.undo().unwrap();
+}
+
+#[test]
+fn a_lever_that_is_dropped_gives_the_cpu_back() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let thieves = || {
+        let threads = std::fs::read_dir("/proc/self/task").unwrap();
+        let names = threads
+            .filter_map(|thread| std::fs::read_to_string(thread.unwrap().path().join("comm")).ok());
+        names.filter(|name| name.trim() == "bobtail-thief").count()
+    };
+    let mut lever = start(Emulation::default());
+    lever.apply(Speed::Base).unwrap();
+    assert_eq!(thieves(), 1);
+    drop(lever);
+    assert_eq!(thieves(), 0);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_by_its_value() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let default = Emulation::default();
+    let refused = |asked: Asked, emulation: Emulation| {
+        Emulated::start(&[last_cpu()], &asked, emulation)
+            .unwrap_err()
+            .to_string()
+    };
+    let cases = [
+        (
+            Emulation {
+                period_ns: 50_000,
+                ..default
+            },
+            "a period of 50000 ns is not from 200 µs",
+        ),
+        (
+            Emulation {
+                full_khz: 4,
+                ..default
+            },
+            "4 kHz is no frequency",
+        ),
+        (
+            Emulation {
+                latency_ns: u64::MAX,
+                ..default
+            },
+            "is more than 1 s",
+        ),
+    ];
+    for (emulation, expected) in cases {
+        let error = refused(Asked::default(), emulation);
+        assert!(error.contains(expected), "{error}");
+    }
+    let base = Asked {
+        base: Some(500_000),
+        ..Asked::default()
+    };
+    assert_eq!(
+        refused(base, default),
+        "base of 500000 kHz: emulated allows 800000 to 4000000 kHz"
+    );
+    let nowhere = Emulated::start(&[], &Asked::default(), default).unwrap_err();
+    assert!(nowhere.to_string().contains("no CPUs"));
+    let absent = Emulated::start(&[60_000], &Asked::default(), default).unwrap_err();
+    assert!(
+        matches!(
+            absent,
+            ControlError::Call {
+                call: "sched_setaffinity",
+                ..
+            }
+        ),
+        "{absent}"
+    );
+}
