@@ -1,5 +1,5 @@
 //! What JavaScript calls: `start`, `roll`, `flush`, `intern`, `adopt`, `message`, `begin`, `pause`,
-//! `resume`, `stop`, `inspect`.
+//! `resume`, `stop`, `inspect`; without a recording, `sense`, `unsense` and `readSenses`.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_void};
@@ -8,13 +8,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use bobtail_trace::layout::{HEADER_BYTES, bound, live};
 use bobtail_trace::record::{LoopKind, LossKind};
 
+use crate::act::{self, senses};
 use crate::clock::monotonic_ns;
 use crate::fd_table;
 use crate::loop_state::{even_paused, is_paused, state};
 use crate::messages;
 use crate::napi::{Callback, CallbackInfo, Env, Scope, Value};
 use crate::pauses;
-use crate::start::{self, Started};
+use crate::start::{self, Mechanism, Started};
 use crate::strings::{BYTES_MAX, Origin};
 use crate::trace_file::Description;
 use crate::v8;
@@ -24,7 +25,7 @@ const CHUNK_BYTES: u32 = 1 << 20;
 const RING_SLOTS: u32 = 4;
 const MAX_BYTES: f64 = 1e9;
 
-const FUNCTIONS: [(&CStr, Callback); 11] = [
+const FUNCTIONS: [(&CStr, Callback); 14] = [
     (c"start", start_recording),
     (c"roll", roll),
     (c"flush", flush),
@@ -36,6 +37,9 @@ const FUNCTIONS: [(&CStr, Callback); 11] = [
     (c"resume", resume),
     (c"stop", stop),
     (c"inspect", inspect),
+    (c"sense", sense),
+    (c"unsense", unsense),
+    (c"readSenses", read_senses),
 ];
 
 /// Called by Node when the addon is loaded.
@@ -120,6 +124,9 @@ export!(pause, |scope, _arguments: 0| scope.boolean(pauses::pause()));
 export!(resume, |scope, _arguments: 0| scope.boolean(pauses::resume()));
 export!(stop, |scope, _arguments: 0| scope.boolean(start::stop()));
 export!(inspect, |scope, _arguments: 0| inspect_with(scope));
+export!(sense, |scope, _arguments: 0| sense_with(scope));
+export!(unsense, |scope, _arguments: 0| scope.boolean(act::stop()));
+export!(read_senses, |scope, _arguments: 0| read_senses_with(scope));
 
 thread_local! {
     /// Environment of this thread whose end is waited for; 0 none.
@@ -128,6 +135,7 @@ thread_local! {
 
 unsafe extern "C" fn clean_up(_: *mut c_void) {
     ENV.set(0);
+    act::stop();
     start::clean_up();
 }
 
@@ -166,14 +174,61 @@ fn start_with(scope: Scope, options: Value) -> Value {
     };
     match start::start(uv_loop, scope.env() as usize, description) {
         Ok(started) => {
-            // Node ends the process when the same hook is added twice.
-            if ENV.replace(scope.env() as usize) != scope.env() as usize {
-                scope.on_cleanup(clean_up);
-            }
+            await_end(scope);
             describe(scope, &started)
         }
         Err(refusal) => scope.throw(refusal.code, &refusal.message),
     }
+}
+
+/// Has the end of this environment told.
+fn await_end(scope: Scope) {
+    // Node ends the process when the same hook is added twice.
+    if ENV.replace(scope.env() as usize) != scope.env() as usize {
+        scope.on_cleanup(clean_up);
+    }
+}
+
+/// Senses the loop of this thread; gives what can be sensed.
+fn sense_with(scope: Scope) -> Value {
+    let Some(uv_loop) = scope.event_loop() else {
+        return scope.throw("BOBTAIL_UNSUPPORTED", "this environment has no libuv loop");
+    };
+    match act::start(uv_loop) {
+        Ok(mechanisms) => {
+            await_end(scope);
+            let result = scope.object();
+            scope.set(
+                result,
+                c"mechanisms",
+                describe_mechanisms(scope, &mechanisms),
+            );
+            result
+        }
+        Err(refusal) => scope.throw(refusal.code, &refusal.message),
+    }
+}
+
+/// What is sensed at this moment; undefined where nothing is.
+fn read_senses_with(scope: Scope) -> Value {
+    let Some(sensed) = senses::sensed() else {
+        return scope.undefined();
+    };
+    let reading = senses::read(&sensed.shared);
+    let totals = reading.totals;
+    let result = scope.object();
+    let set = |name: &CStr, value: u64| scope.set(result, name, scope.number(value as f64));
+    set(c"nowNs", reading.now_ns);
+    set(c"queueLength", u64::from(reading.queue_length));
+    set(c"headNs", reading.head_ns);
+    set(c"polls", totals.polls);
+    set(c"queueLengths", totals.queue_lengths);
+    set(c"events", totals.events);
+    set(c"eventsNs", totals.events_ns);
+    let sums = &sensed.shared.sensed;
+    set(c"collecting", u64::from(sums.collecting.load(Relaxed)));
+    set(c"collections", sums.collections.load(Relaxed));
+    result
 }
 
 fn describe(scope: Scope, started: &Started) -> Value {
@@ -186,7 +241,13 @@ fn describe(scope: Scope, started: &Started) -> Value {
         scope.set(result, name, scope.memory(at, bytes));
     }
     scope.set(result, c"startNs", scope.bigint(started.start_ns));
-    let mechanisms = started.mechanisms.iter().map(|mechanism| {
+    let mechanisms = describe_mechanisms(scope, &started.mechanisms);
+    scope.set(result, c"mechanisms", mechanisms);
+    result
+}
+
+fn describe_mechanisms(scope: Scope, mechanisms: &[Mechanism]) -> Value {
+    let mechanisms = mechanisms.iter().map(|mechanism| {
         let entry = scope.object();
         scope.set(entry, c"name", scope.string(mechanism.name));
         scope.set(entry, c"ok", scope.boolean(mechanism.refused.is_none()));
@@ -195,9 +256,7 @@ fn describe(scope: Scope, started: &Started) -> Value {
         }
         entry
     });
-    let mechanisms = mechanisms.collect::<Vec<_>>();
-    scope.set(result, c"mechanisms", scope.array(&mechanisms));
-    result
+    scope.array(&mechanisms.collect::<Vec<_>>())
 }
 
 fn inspect_with(scope: Scope) -> Value {

@@ -5,11 +5,13 @@
 
 use std::sync::Once;
 
+use crate::act::senses;
 use crate::{loop_state, registry};
 
 unsafe extern "C" fn in_child() {
     registry::set_forked();
     loop_state::forget();
+    senses::forget();
 }
 
 /// Registers the handler, once.

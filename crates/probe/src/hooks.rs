@@ -15,6 +15,7 @@ mod write;
 
 use std::ffi::c_int;
 
+use crate::act::senses;
 use crate::fd_table::{self, Entry};
 use crate::got::Replacement;
 use crate::loop_state::{LoopState, state};
@@ -58,7 +59,12 @@ replacements! {
 /// turn comes, or it is still its turn.
 #[inline(always)]
 fn dispatched<'a>(fd: c_int) -> Option<(&'a mut LoopState, &'static Entry)> {
-    let state = state()?;
+    let Some(state) = state() else {
+        if let Some(sensed) = senses::sensed() {
+            sensed.dispatch(fd);
+        }
+        return None;
+    };
     let entry = fd_table::entry(fd)?;
     let its_turn = state.dispatched == fd
         || entry.batch.load(std::sync::atomic::Ordering::Relaxed) == state.batch;

@@ -6,8 +6,10 @@
 //!
 //! Flow: `hooks` (wrapped libc calls), `trampoline` (swapped libuv callbacks) and `v8` see what
 //! happens, `loop_state` turns it into records, `writer` puts them into the `ring`, `mapper` keeps
-//! chunks of the file mapped ahead. `exports` is the JavaScript face.
+//! chunks of the file mapped ahead. `exports` is the JavaScript face. Without a recording, `act`
+//! senses the loop with the same wrappers.
 
+mod act;
 mod clock;
 mod completion;
 mod cpu_timer;

@@ -8,6 +8,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::act::senses::SensedSums;
 use crate::completion::Completions;
 use crate::ready_helper::Backend;
 use crate::ring::{Ring, Slots};
@@ -34,6 +35,8 @@ pub struct Shared {
     /// Polls that found events, and the events.
     pub batches: AtomicU64,
     pub ready_events: AtomicU64,
+    /// Of a loop that is sensed (`act`).
+    pub sensed: SensedSums,
     pub completions: Completions,
     pub backend: Backend,
 }
@@ -50,6 +53,7 @@ impl Shared {
             isolate: AtomicUsize::new(0),
             batches: AtomicU64::new(0),
             ready_events: AtomicU64::new(0),
+            sensed: SensedSums::default(),
             completions: Completions::new(),
             backend: Backend::new(),
         }
@@ -67,6 +71,7 @@ impl Shared {
         // Jobs of a loop that ended before it was told of them: their places are used again.
         self.completions.reset();
         self.ready_events.store(0, Ordering::Relaxed);
+        self.sensed.reset();
     }
 }
 

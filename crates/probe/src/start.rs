@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use bobtail_trace::layout::{HEADER_BYTES, live};
 
+use crate::act::senses;
 use crate::clock::{RealtimeOffset, monotonic_ns, realtime_ns};
 use crate::fd_table::{self, Kind};
 use crate::got::{self, Patched};
@@ -39,7 +40,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    fn new(code: &'static str, message: impl Into<String>) -> Self {
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),
@@ -146,11 +147,26 @@ fn prepare(uv_loop: usize) -> Result<Patched, Refusal> {
             "this thread is already recorded",
         ));
     }
+    if senses::sensed().is_some() {
+        return Err(Refusal::new(
+            "BOBTAIL_STATE",
+            "this thread is sensed, not recorded",
+        ));
+    }
+    let patched = look_at(uv_loop)?;
+    start_threads().map_err(|reason| Refusal::new("BOBTAIL_MEMORY", reason))?;
+    Ok(patched)
+}
+
+/// What is needed to see anything of a loop: the executable patched, once per process.
+///
+/// # Errors
+/// What is not supported here, or no memory.
+pub fn look_at(uv_loop: usize) -> Result<Patched, Refusal> {
     let unsupported = |reason: String| Refusal::new("BOBTAIL_UNSUPPORTED", reason);
     platform::check().map_err(unsupported)?;
     libuv::check(uv_loop).map_err(unsupported)?;
     fd_table::reserve().map_err(no_memory)?;
-    start_threads().map_err(|reason| Refusal::new("BOBTAIL_MEMORY", reason))?;
     patch().map_err(unsupported)
 }
 
@@ -265,10 +281,10 @@ fn patch() -> Result<Patched, String> {
     Ok(patched)
 }
 
-/// Looks at what can be seen on this Node.
-fn mechanisms(uv_loop: usize, patched: Patched) -> (Vec<Mechanism>, NodeHandles, usize) {
+/// Whether all is seen that libuv calls around loop events.
+pub fn loop_events(patched: Patched) -> Mechanism {
     let all = (1_u64 << hooks::replacements().len()) - 1;
-    let mut list = vec![Mechanism {
+    Mechanism {
         name: "loop-events",
         refused: (patched.found | OPTIONAL != all | OPTIONAL).then(|| {
             format!(
@@ -276,7 +292,12 @@ fn mechanisms(uv_loop: usize, patched: Patched) -> (Vec<Mechanism>, NodeHandles,
                 patched.found
             )
         }),
-    }];
+    }
+}
+
+/// Looks at what can be seen on this Node.
+fn mechanisms(uv_loop: usize, patched: Patched) -> (Vec<Mechanism>, NodeHandles, usize) {
+    let mut list = vec![loop_events(patched)];
     let pool = symbols().map_err(str::to_owned).and_then(|symbols| {
         if !symbols.has_pool() {
             return Err("the thread pool's variables were not found".into());

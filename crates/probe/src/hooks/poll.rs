@@ -4,6 +4,7 @@ use std::ffi::c_int;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use super::original;
+use crate::act::senses;
 use crate::clock::monotonic_ns;
 use crate::fd_table;
 use crate::loop_state::{LoopState, state};
@@ -26,7 +27,7 @@ pub unsafe extern "C" fn epoll_pwait(
             timers::watch(state);
             state.poll_enter(monotonic_ns());
         }
-        _ => return wait(),
+        _ => return sense(epoll, events, wait),
     }
     let count = wait();
     if let Some(state) = state() {
@@ -36,6 +37,20 @@ pub unsafe extern "C" fn epoll_pwait(
         state.next_batch();
         // SAFETY: the kernel filled `count` events.
         unsafe { take_batch(state, events, count) };
+    }
+    count
+}
+
+/// On a thread that is not recorded: what its loop shows of itself, if somebody wants to know.
+fn sense(epoll: c_int, events: *const libc::epoll_event, wait: impl FnOnce() -> c_int) -> c_int {
+    match senses::sensed() {
+        Some(sensed) if sensed.backend_fd == epoll => sensed.poll_enter(),
+        _ => return wait(),
+    }
+    let count = wait();
+    if let Some(sensed) = senses::sensed() {
+        // SAFETY: the kernel filled `count` events.
+        unsafe { sensed.poll_leave(events, count) };
     }
     count
 }

@@ -17,7 +17,8 @@ const ALL_KINDS: c_int = 0xff;
 /// V8's GCType of incremental marking.
 const INCREMENTAL_MARKING: u32 = 8;
 
-type GcCallback = unsafe extern "C" fn(*mut c_void, c_int, c_int, *mut c_void);
+/// What V8 calls before and after a collection: isolate, kind, flags, data.
+pub type GcCallback = unsafe extern "C" fn(*mut c_void, c_int, c_int, *mut c_void);
 type Add = unsafe extern "C" fn(*mut c_void, GcCallback, *mut c_void, c_int);
 type Remove = unsafe extern "C" fn(*mut c_void, GcCallback, *mut c_void);
 
@@ -45,11 +46,24 @@ macro_rules! mangled {
     };
 }
 
-/// Calls back for each collection of this thread's isolate.
+/// Records each collection of this thread's isolate.
 ///
 /// # Errors
 /// Which function of V8 is missing.
 pub fn watch(isolate: *mut c_void) -> Result<(), String> {
+    watch_with(isolate, begin, end)
+}
+
+/// Undoes `watch`.
+pub fn unwatch(isolate: *mut c_void) {
+    unwatch_with(isolate, begin, end);
+}
+
+/// Calls back for each collection of this thread's isolate.
+///
+/// # Errors
+/// Which function of V8 is missing.
+pub fn watch_with(isolate: *mut c_void, begin: GcCallback, end: GcCallback) -> Result<(), String> {
     let missing = || "v8::Isolate::AddGC…Callback is not exported".to_owned();
     let add_begin = find_symbol(mangled!("21AddGC", "Prologue", "S4_S2_")).ok_or_else(missing)?;
     let add_end = find_symbol(mangled!("21AddGC", "Epilogue", "S4_S2_")).ok_or_else(missing)?;
@@ -62,12 +76,12 @@ pub fn watch(isolate: *mut c_void) -> Result<(), String> {
     Ok(())
 }
 
-/// Undoes `watch`.
-pub fn unwatch(isolate: *mut c_void) {
+/// Undoes `watch_with`.
+pub fn unwatch_with(isolate: *mut c_void, begin: GcCallback, end: GcCallback) {
     let remove_begin = find_symbol(mangled!("24RemoveGC", "Prologue", "S4_"));
     let remove_end = find_symbol(mangled!("24RemoveGC", "Epilogue", "S4_"));
     let null = std::ptr::null_mut();
-    for (remove, callback) in [(remove_begin, begin as GcCallback), (remove_end, end)] {
+    for (remove, callback) in [(remove_begin, begin), (remove_end, end)] {
         if let Some(remove) = remove {
             // SAFETY: the signature of v8-isolate.h, on the isolate's thread.
             unsafe { std::mem::transmute::<usize, Remove>(remove)(isolate, callback, null) };

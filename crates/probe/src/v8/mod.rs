@@ -9,7 +9,7 @@
 //! to the innermost class, `work` writes it.
 
 mod accounting;
-mod collections;
+pub mod collections;
 mod event_log;
 mod memory_map;
 mod names;

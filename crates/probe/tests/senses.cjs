@@ -1,0 +1,127 @@
+// Scenarios for senses.test.mjs, run inside a real Node: what a loop shows unrecorded.
+'use strict';
+const net = require('node:net');
+const path = require('node:path');
+const { spawnSync } = require('node:child_process');
+const { Worker, isMainThread } = require('node:worker_threads');
+
+const probe = { exports: {} };
+process.dlopen(probe, process.env.BOBTAIL_PROBE);
+const { sense, unsense, readSenses, start, stop } = probe.exports;
+const [, , name, out] = process.argv;
+
+const CONNECTIONS = 8;
+
+function spin(forMs) {
+  const until = Date.now() + forMs;
+  while (Date.now() < until);
+}
+
+const codeOf = (run) => {
+  try {
+    run();
+    return null;
+  } catch (error) {
+    return error.code ?? error.message;
+  }
+};
+
+const trace = (file) => ({
+  path: path.join(out, file),
+  pid: process.pid,
+  thread: 0,
+  detail: 'loop',
+  nodeVersion: process.version,
+  arch: process.arch,
+});
+
+/** What each of several sockets sees whose bytes came while the loop was busy. */
+async function queue() {
+  const { mechanisms } = sense();
+  const seen = [];
+  const server = net.createServer();
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address();
+  const accepted = new Promise((resolve) => {
+    const sockets = [];
+    server.on('connection', (socket) => sockets.push(socket) === CONNECTIONS && resolve(sockets));
+  });
+  const clients = Array.from({ length: CONNECTIONS }, () => net.connect(port, '127.0.0.1'));
+  const sockets = await accepted;
+  const all = new Promise((resolve) => {
+    for (const socket of sockets) {
+      socket.on('data', () => {
+        seen.push(readSenses());
+        spin(2);
+        if (seen.length === CONNECTIONS) resolve();
+      });
+    }
+  });
+  setImmediate(() => {
+    for (const client of clients) client.write('x');
+    // All bytes are there before the loop asks again.
+    spin(20);
+  });
+  await all;
+  for (const client of clients) client.destroy();
+  server.close();
+  return { mechanisms, seen };
+}
+
+/** Collections counted by V8's callbacks, with and without senses. */
+function collections() {
+  sense();
+  const count = (run) => {
+    const before = readSenses().collections;
+    run();
+    return readSenses().collections - before;
+  };
+  const idle = count(() => {});
+  const five = count(() => {
+    for (let n = 0; n < 5; n++) globalThis.gc();
+  });
+  const { collecting } = readSenses();
+  return { idle, five, collecting, ended: unsense(), after: readSenses() ?? null };
+}
+
+function refusals() {
+  const results = { none: readSenses() ?? null, unsensed: unsense() };
+  sense();
+  results.again = codeOf(sense);
+  results.recorded = codeOf(() => start(trace('refused.trace')));
+  results.stopped = unsense();
+  start(trace('own.trace'));
+  results.sensed = codeOf(sense);
+  stop();
+  sense();
+  results.senses = readSenses();
+  results.child = spawnSync(process.execPath, ['-p', '6*7'], { encoding: 'utf8' }).stdout.trim();
+  return results;
+}
+
+/** Workers that are sensed, and ended in the middle of it. */
+async function workers() {
+  sense();
+  const own = [];
+  for (let n = 0; n < 20; n++) {
+    const worker = new Worker(__filename, { argv: ['worker', out] });
+    own.push(await new Promise((resolve) => worker.once('message', resolve)));
+    await worker.terminate();
+  }
+  return { own, main: readSenses() };
+}
+
+function worker() {
+  const { parentPort } = require('node:worker_threads');
+  sense();
+  setInterval(() => {
+    spin(1);
+  }, 1);
+  // The second timer: the first may be due before the loop has ever polled.
+  setTimeout(() => setTimeout(() => parentPort.postMessage(readSenses()), 2), 1);
+}
+
+const scenarios = { queue, collections, refusals, workers, worker };
+Promise.resolve(scenarios[name]()).then((result) => {
+  if (isMainThread) process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0));
+});
