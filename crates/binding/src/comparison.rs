@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use bobtail_breakdown::compare::{
-    DiffSide, Profile, diff as compare, gauge as gauge_profile, profile,
+    Diff, DiffSide, Profile, diff as compare, diff_page as page_of, gauge as gauge_profile, profile,
 };
 use bobtail_breakdown::{Population, Survey, diff_side};
 
@@ -28,6 +28,21 @@ pub fn gauge(dir: &Path, options_json: &str) -> Result<String, BindingError> {
 
 /// The difference of two recordings as JSON.
 pub fn diff(dir_a: &Path, dir_b: &Path, options_json: &str) -> Result<String, BindingError> {
+    let (diff, _) = compared(dir_a, dir_b, options_json)?;
+    to_json(&diff)
+}
+
+/// What the page of a difference shows, as JSON.
+pub fn diff_page(dir_a: &Path, dir_b: &Path, options_json: &str) -> Result<String, BindingError> {
+    let (diff, [a, b]) = compared(dir_a, dir_b, options_json)?;
+    to_json(&page_of(diff, &a, &b))
+}
+
+fn compared(
+    dir_a: &Path,
+    dir_b: &Path,
+    options_json: &str,
+) -> Result<(Diff, [Profile; 2]), BindingError> {
     let options: ReportOptions = parse(options_json)?;
     options.check()?;
     let [a, b] = [Surveyed::of(dir_a)?, Surveyed::of(dir_b)?];
@@ -35,11 +50,8 @@ pub fn diff(dir_a: &Path, dir_b: &Path, options_json: &str) -> Result<String, Bi
     let [of_a, of_b] = [&a, &b].map(|one| Population::of(&one.surveys, options.percentile));
     let percentile = of_a.tail.percentile.min(of_b.tail.percentile);
     let [(side_a, profile_a), (side_b, profile_b)] = [a.side(percentile)?, b.side(percentile)?];
-    to_json(&compare(
-        (side_a, &profile_a),
-        (side_b, &profile_b),
-        percentile,
-    ))
+    let diff = compare((side_a, &profile_a), (side_b, &profile_b), percentile);
+    Ok((diff, [profile_a, profile_b]))
 }
 
 /// A recording after the first pass; it has finished requests.

@@ -147,6 +147,22 @@ pub fn diff(
     }))
 }
 
+/// `diffPage(dirA, dirB, optionsJson, originalsJson)`: what the HTML page of a difference shows,
+/// with the difference in it, as text.
+///
+/// Options and rejections as of `diff`.
+#[napi]
+pub fn diff_page(
+    dir_a: String,
+    dir_b: String,
+    options_json: String,
+    originals_json: Option<String>,
+) -> AsyncTask<Analysis> {
+    AsyncTask::new(Analysis::of(originals_json, move || {
+        comparison::diff_page(dir_a.as_ref(), dir_b.as_ref(), &options_json)
+    }))
+}
+
 /// Version of the addon.
 #[napi]
 pub fn version() -> &'static str {

@@ -36,7 +36,7 @@ pub fn page(dir: &Path, options_json: &str) -> Result<String, BindingError> {
         .map_err(|error| trace.failure(error))?;
     }
     let report = put_together(facts(&recording), &surveys, &population, &sums);
-    let mut page = Page::of(tally, &surveys);
+    let mut page = Page::of(tally, &surveys, &sums);
     for (index, trace) in recording.traces.iter().enumerate() {
         if page.wants(index) {
             let reader = open(trace)?;

@@ -9,7 +9,9 @@ import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 import { findChromium } from '../chromium.mjs';
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const require = createRequire(import.meta.url);
+const { measuredText, wantedText } = require('../../bobtail/dist/gates/outcome.js');
+const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 /** A browser for the tests of a file; `open` is closed after each test. */
 export async function startBrowser() {
@@ -65,4 +67,27 @@ export async function assertAccessible(page) {
 export async function textsOf(page, selector) {
   const texts = await page.locator(selector).allInnerTexts();
   return texts.map((text) => text.replace(/\s+/g, ' ').trim());
+}
+
+/** The rows of the table of gates must be those of the answer, missed ones named as such. */
+export async function assertGates(page, gates) {
+  const rows = await textsOf(page, '.gates tbody tr');
+  const signs = { passed: '✓', missed: '✗', undecided: '?' };
+  const expected = gates.map((one) =>
+    [
+      `${signs[one.outcome]} ${one.outcome}`,
+      one.name,
+      wantedText(one),
+      measuredText(one),
+      one.reason ?? '',
+    ]
+      .join(' ')
+      .trim(),
+  );
+  assert.deepEqual(rows, expected);
+  const [title] = await textsOf(page, '#gates');
+  for (const outcome of Object.keys(signs)) {
+    const count = gates.filter((one) => one.outcome === outcome).length;
+    assert.equal(title.includes(`${count} ${outcome}`), count > 0, title);
+  }
 }

@@ -1,9 +1,17 @@
 /** Pages of other recordings: hostile names, clusters, worker threads, losses, few requests. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { buildSync } from 'esbuild';
 import { fixture } from '../../bobtail/test/cli/recordings.mjs';
 import { makeFolder } from '../../bobtail/test/cli/run-bobtail.mjs';
 import { startBrowser, textsOf } from './browser.mjs';
@@ -164,4 +172,51 @@ test('three requests make a page that says they are too few', async (t) => {
   assert.equal(await page.locator('.requests tbody tr').count(), 3);
   await page.locator('.requests tbody a').last().click();
   await page.locator('.chosen .timeline').waitFor();
+});
+
+/** A service in one line of a bundle, and where its hog is in the source. */
+function bundled(cwd) {
+  const source = join(cwd, 'src/hog.ts');
+  mkdirSync(join(cwd, 'src'));
+  writeFileSync(
+    source,
+    `import { createServer } from 'node:http';
+function plantedHog(until: number): void {
+  while (performance.now() < until);
+}
+const server = createServer((request, response) => {
+  if (request.url === '/hog') plantedHog(performance.now() + 30);
+  response.end();
+});
+server.listen(0, '127.0.0.1', () => {
+  const { port } = server.address() as { port: number };
+  process.stdout.write(\`listening \${port} pid \${process.pid}\\n\`);
+});
+`,
+  );
+  const outfile = join(cwd, 'dist/service.js');
+  const options = { minify: true, platform: 'node', format: 'cjs', sourcemap: true };
+  buildSync({ entryPoints: [source], outfile, bundle: true, ...options });
+  return { source, outfile };
+}
+
+test('a place is told in its source, beside where it ran, with notes on the map', async (t) => {
+  const cwd = realpathSync(makeFolder(t));
+  const { source, outfile } = bundled(cwd);
+  const path = (n) => (n % 3 === 0 ? '/hog' : '/');
+  const folder = await recordService(t, [NODE, outfile], { cwd, count: 60, path });
+  appendFileSync(source, '// changed\n');
+  const { file, report } = await pageOf(folder);
+  const hog = report.culprits.find(({ generatedLocation }) => generatedLocation !== null);
+  assert.ok(hog?.location.includes(source), JSON.stringify(report.culprits));
+  assert.equal(report.notes.length, 1, report.notes.join());
+  const page = await browser.open(t, file);
+  const places = await textsOf(page, '.culprits .place');
+  const told = `${hog.location} ran as ${hog.generatedLocation}`;
+  assert.ok(places.includes(told), `${told} in ${places.join('\n')}`);
+  assert.deepEqual(await textsOf(page, '.notes li'), report.notes);
+  await page.locator('.requests tbody a').first().click();
+  const cause = (await page.locator('.cause').innerText()).replace(/\s+/g, ' ');
+  assert.ok(cause.includes(`${source}:`) && cause.includes(` ran as `), cause);
+  assert.ok(cause.includes(`${outfile}:1:`), cause);
 });

@@ -33,11 +33,11 @@ export const mixed = (n) => (n % 50 === 7 ? '/export' : MIX[n % MIX.length]);
 export async function recordService(
   home,
   command,
-  { count = 1200, path = mixed, flags, cwd } = {},
+  { count = 1200, connections = 16, path = mixed, flags, cwd } = {},
 ) {
   const options = { cwd: cwd ?? home.folder, flags };
   const recording = await startRecording(home, command, options);
-  await load(recording.port, { count, connections: 16, path });
+  await load(recording.port, { count, connections, path });
   await recording.end();
   return recording.folder;
 }
@@ -50,4 +50,21 @@ export async function pageOf(folder, ...options) {
   assert.equal(stderr, '');
   assert.equal(stdout, `${file}\n`);
   return { file, report: await reportOf(folder, ...options) };
+}
+
+/**
+ * Writes the page of a verb with gates, which may end with the codes of gates; resolves to the file
+ * and the answer of `--json` that it must agree with.
+ */
+export async function gatedPageOf(file, verb, gates) {
+  const args = [...verb, ...gates.flatMap((gate) => ['--fail-on', gate])];
+  const [page, told] = [
+    await runBobtail([...args, '--html', file]),
+    await runBobtail([...args, '--json']),
+  ];
+  assert.ok([0, 75, 76].includes(page.code), page.stderr);
+  assert.equal(page.stdout, `${file}\n`);
+  assert.equal(told.code, page.code, told.stderr);
+  assert.equal(told.stderr, page.stderr);
+  return { file, answer: JSON.parse(told.stdout) };
 }

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import { runBobtail } from '../../bobtail/test/cli/run-bobtail.mjs';
-import { startBrowser, textsOf } from './browser.mjs';
-import { NODE, pageOf, recordingHome, recordService, SHOP } from './shop.mjs';
+import { assertAccessible, assertGates, startBrowser, textsOf } from './browser.mjs';
+import { gatedPageOf, NODE, pageOf, recordingHome, recordService, SHOP } from './shop.mjs';
 
 const require = createRequire(import.meta.url);
 const sentences = require('../../bobtail/dist/cli/report/sentences.js');
@@ -84,6 +84,58 @@ test('what to do, what was waited for and how far to trust it are told', async (
   const trust = await page.locator('section[aria-labelledby=trust]').innerText();
   for (const part of sentences.trustParts(report)) assert.ok(trust.includes(part), part);
   for (const { mechanism } of report.unavailable) assert.ok(trust.includes(mechanism), mechanism);
+});
+
+test('the longest collections, what they interrupted and whom they delayed', async (t) => {
+  const page = await browser.open(t, file);
+  assert.ok(report.pauses.length > 0, 'the shop makes garbage');
+  const more = page.getByRole('button', { name: `all ${report.pauses.length} collections` });
+  if ((await more.count()) > 0) await more.click();
+  const rows = page.locator('.pauses tbody tr');
+  assert.equal(await rows.count(), report.pauses.length);
+  for (const [index, pause] of report.pauses.entries()) {
+    const text = (await rows.nth(index).innerText()).replace(/\s+/g, ' ');
+    const at = `${pause.kind} at ${units.formatDuration(pause.startNs)}`;
+    assert.ok(text.startsWith(`${at} ${units.formatDuration(pause.durationNs)} `), text);
+    assert.ok(text.includes(sentences.pausePlace(pause)), text);
+    const waited = pause.victims === 0 ? 'nobody' : sentences.pauseCounts(pause);
+    assert.ok(text.includes(waited), `${waited} in ${text}`);
+    const ids = await rows.nth(index).locator('a').allInnerTexts();
+    const named = pause.requests.slice(0, 4);
+    assert.deepEqual(
+      ids,
+      named.map(({ id }) => id),
+    );
+    for (const { id, delayNs, latencyNs } of named) {
+      const delay = `${units.formatDuration(delayNs)} of ${units.formatDuration(latencyNs)}`;
+      assert.ok(text.includes(`${id} ${delay}`), `${id} ${delay} in ${text}`);
+    }
+  }
+  const worst = report.pauses.find(({ victims }) => victims > 0);
+  assert.ok(worst, 'some collection delayed somebody');
+  const [{ id, latencyNs }] = worst.requests;
+  await page.locator('.pauses a', { hasText: id }).first().click();
+  await page.locator('.chosen .timeline').waitFor();
+  const heading = await page.locator('.chosen h3').innerText();
+  assert.ok(heading.endsWith(units.formatDuration(latencyNs)), heading);
+  await page.locator('.filters select').first().selectOption({ label: 'GET /login' });
+  assert.match(await page.locator('section[aria-labelledby=pauses]').innerText(), /all routes/);
+});
+
+test('gates are told first, each with its limit, its figure and what came of it', async (t) => {
+  const gates = ['p50<10s', 'p50<1ns', 'p99.9<10s', 'tail.gc<=100%', 'losses=0'];
+  const gated = await gatedPageOf(`${folder}-gates.html`, ['report', folder], gates);
+  assert.deepEqual(
+    gated.answer.gates.map(({ outcome }) => outcome),
+    ['passed', 'missed', 'undecided', 'passed', 'passed'],
+  );
+  const page = await browser.open(t, gated.file);
+  await assertGates(page, gated.answer.gates);
+  const first = await page.locator('main > section').first().getAttribute('aria-labelledby');
+  assert.equal(first, 'gates');
+  await assertAccessible(page);
+  const bare = await browser.open(t, file);
+  assert.equal(await bare.locator('.gates').count(), 0);
 });
 
 test('the slowest request opens with the segments of explain', async (t) => {

@@ -30,7 +30,7 @@ const ROWS_TOLD: usize = 100;
 /// Requests beyond a percentile that came in fewer blocks of time are an incident or two, of which
 /// no interval can tell how often there are such.
 const BLOCKS_BEYOND_MIN: usize = 3;
-const ALL_ROUTES: &str = "*";
+pub(crate) const ALL_ROUTES: &str = "*";
 
 /// What moved from one recording to another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -8,6 +8,7 @@
 //! for each trace:  profile(&mut profile, records, …)    every path, by route, block and latency
 //! once:            gauge(&profile, …)                   one figure with its interval
 //!                  diff(a, b, …)                        two recordings, figure by figure
+//!                  diff_page(diff, …)                   the same with what its page draws
 //! ```
 
 mod blocks;
@@ -18,6 +19,7 @@ mod coverage;
 mod diff;
 mod gauge;
 mod ledger;
+mod page;
 mod profile;
 mod resampling;
 mod route_cells;
@@ -28,4 +30,5 @@ pub use diff::{
     CauseDiff, CulpritDiff, Diff, DiffSide, IoDiff, PercentileDiff, RouteDiff, TailDiff, diff,
 };
 pub use gauge::{Figure, Gauge, Gauged, Lack, gauge};
+pub use page::{CurvePair, DiffPage, diff_page};
 pub use profile::{Profile, profile};

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use super::cell::Cell;
 use super::resampling::Weights;
+use crate::page::curve::Curve;
 
 const FINE_BITS: u32 = 11;
 const COARSE_BITS: u32 = 5;
@@ -149,6 +150,16 @@ impl RouteCells {
         found
     }
 
+    /// The distribution of latencies, to be drawn: its buckets are wider than these bins, whose
+    /// lower edges lie in them.
+    pub(crate) fn curve(&self) -> Curve {
+        let mut curve = Curve::default();
+        for &(edge, _, count) in &self.fine {
+            curve.add_many(edge, u64::from(count));
+        }
+        curve
+    }
+
     /// Sums over all requests.
     pub(crate) fn all(&self, weights: &Weights) -> Cell {
         let mut sum = Cell::default();
@@ -178,6 +189,7 @@ mod tests {
     #[test]
     fn percentiles_are_those_of_the_histogram() {
         let (mut cells, mut latencies) = (Growing::default(), Latencies::new());
+        let mut curve = Curve::default();
         let mut value: u64 = 12_345;
         for index in 0..5_000 {
             value = value
@@ -185,6 +197,7 @@ mod tests {
                 .wrapping_add(1_442_695);
             let latency_ns = (value >> 40) * (1 + (value >> 60));
             latencies.add(latency_ns);
+            curve.add(latency_ns);
             let cell = Cell {
                 count: 1.0,
                 latency_ns: latency_ns as f64,
@@ -204,5 +217,6 @@ mod tests {
         assert_eq!(slowest[1].count, 5_000.0);
         assert!((slowest[1].latency_ns - cells.all(&vec![1; 3]).latency_ns).abs() < 1e6);
         assert_eq!(cells.percentiles_ns(&vec![0; 3], &[50.0]), [None]);
+        assert_eq!(cells.curve().steps(), curve.steps());
     }
 }

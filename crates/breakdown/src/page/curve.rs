@@ -26,7 +26,12 @@ pub(crate) struct Curve {
 
 impl Curve {
     pub(crate) fn add(&mut self, latency_ns: u64) {
-        *self.counts.entry(bucket(latency_ns)).or_default() += 1;
+        self.add_many(latency_ns, 1);
+    }
+
+    /// So many of about the same latency.
+    pub(crate) fn add_many(&mut self, latency_ns: u64, count: u64) {
+        *self.counts.entry(bucket(latency_ns)).or_default() += count;
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {

@@ -135,6 +135,7 @@ fn culprits(all: &[ExplainCulprit], texts: &mut Texts) -> Vec<SegmentCulpritRow>
             route: 0,
             word: texts.of(SMALLER),
             location: 0,
+            generated: 0,
             duration_ns: left,
             pause_ns: None,
         });
@@ -148,6 +149,7 @@ fn culprit(one: &ExplainCulprit, texts: &mut Texts) -> SegmentCulpritRow {
         route: texts.maybe(one.route.as_deref()),
         word: texts.of(&one.word),
         location: texts.maybe(one.location.as_deref()),
+        generated: texts.maybe(one.generated_location.as_deref()),
         duration_ns: one.duration_ns,
         pause_ns: one.pause.map(|pause| (pause.start_ns, pause.duration_ns)),
     }
@@ -184,6 +186,7 @@ fn event(one: &ExplainEvent, texts: &mut Texts) -> EventRow {
         begin_ns: one.begin_ns,
         end_ns: one.end_ns,
         location: texts.maybe(one.location.as_deref()),
+        generated: texts.maybe(one.generated_location.as_deref()),
         resource: texts.maybe(one.resource.as_deref()),
         on_path: one.on_path,
     }

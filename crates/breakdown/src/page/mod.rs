@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! Tally::new(&population, traces)                  then, beside each `aggregate`, its requests
-//! Page::of(tally, &surveys)                        which routes and requests are shown
+//! Page::of(tally, &surveys, &aggregate)            which routes and requests are shown
 //! for each trace: page.show(trace, records, …)     those requests in full
 //! page.finish(report)                              -> PageData
 //! ```
@@ -11,7 +11,7 @@
 //! Everything here has a bound, so that the page stays small whatever the recording was like.
 
 mod bands;
-mod curve;
+pub(crate) mod curve;
 mod gallery;
 mod lanes;
 pub mod rows;
@@ -22,6 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bobtail_trace::record::{Record, RequestId};
 
+use crate::aggregate::Aggregate;
 use crate::blame::PlaceTimes;
 use crate::names::Name;
 use crate::page::curve::Curve;
@@ -62,8 +63,8 @@ pub struct Page {
 }
 
 impl Page {
-    /// Decides what is shown.
-    pub fn of(tally: Tally, surveys: &[Survey]) -> Self {
+    /// Decides what is shown. `aggregate` knows whom the longest collections delayed.
+    pub fn of(tally: Tally, surveys: &[Survey], aggregate: &Aggregate) -> Self {
         let routes = routes_shown(&tally, surveys.len());
         let slowest = slowest(surveys, SLOWEST_SHOWN);
         let ranks: BTreeMap<Which, usize> = slowest.iter().copied().zip(1..).collect();
@@ -80,6 +81,9 @@ impl Page {
         examples.sort_unstable();
         for (_, _, (trace, request)) in examples.into_iter().take(EXAMPLES_SHOWN) {
             wanted[trace].insert(request);
+        }
+        for pause in &aggregate.watched {
+            wanted[pause.trace].extend(pause.named.first().map(|victim| victim.request));
         }
         Self {
             tally,
@@ -256,16 +260,16 @@ impl Page {
         });
         let blame = blame.collect();
         let (texts, places) = (&mut self.texts, &self.tally.places);
-        let culprits = ranked
-            .iter()
-            .map(|((kind, route, word, _), (_, times))| CulpritRow {
+        let culprits = ranked.iter().map(|((kind, route, word, _), (_, times))| {
+            let located = times.main().map(|id| &places.get(id).located);
+            CulpritRow {
                 kind: texts.of(kind.word()),
                 route: texts.maybe(route.as_deref()),
                 word: texts.of(word),
-                location: times
-                    .main()
-                    .map_or(0, |id| texts.of(&places.get(id).located.location)),
-            });
+                location: texts.maybe(located.map(|one| one.location.as_str())),
+                generated: texts.maybe(located.and_then(|one| one.generated.as_deref())),
+            }
+        });
         (culprits.collect(), blame)
     }
 }

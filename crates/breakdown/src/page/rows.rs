@@ -82,7 +82,7 @@ row!(
 );
 row!(
     /// What made requests of the tail wait; see `Culprit` of the report.
-    CulpritRow { kind: Text, route: Text, word: Text, location: Text }
+    CulpritRow { kind: Text, route: Text, word: Text, location: Text, generated: Text }
 );
 row!(
     /// What a culprit did to the tail requests of a process and route.
@@ -121,7 +121,7 @@ row!(
     SegmentCulpritRow {
         /// 0: none, or several small ones together.
         event: u32,
-        route: Text, word: Text, location: Text, duration_ns: u64,
+        route: Text, word: Text, location: Text, generated: Text, duration_ns: u64,
         /// Begin and duration of the whole collection of which this is a part.
         pause_ns: Option<(i64, u64)>,
     }
@@ -131,8 +131,8 @@ row!(
     EventRow {
         id: u32, word: Text, registrar: u32, loop_event: u32, request: u32, route: Text,
         register_ns: Option<i64>, ready_ns: Option<i64>, ready_quality: Text,
-        begin_ns: Option<i64>, end_ns: Option<i64>, location: Text, resource: Text,
-        on_path: bool,
+        begin_ns: Option<i64>, end_ns: Option<i64>, location: Text, generated: Text,
+        resource: Text, on_path: bool,
     }
 );
 row!(

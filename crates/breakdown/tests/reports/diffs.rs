@@ -3,7 +3,8 @@
 use std::convert::Infallible;
 
 use bobtail_breakdown::compare::{
-    Change, Diff, Figure, Gauge, Gauged, Lack, Profile, RouteDiff, Verdict, diff, gauge, profile,
+    Change, Diff, Figure, Gauge, Gauged, Lack, Profile, RouteDiff, Verdict, diff, diff_page, gauge,
+    profile,
 };
 use bobtail_breakdown::{Population, RunFacts, diff_side, survey};
 use bobtail_testkit::{Drawn, Random, draw};
@@ -218,4 +219,26 @@ fn routes_beyond_the_bound_are_one_and_the_smallest_are_not_told() {
     let diff = diff_of(&drawn, &drawn);
     assert_eq!(diff.routes.len(), 101);
     assert_eq!(diff.routes[1].route, "(other)", "by time");
+}
+
+#[test]
+fn the_page_has_both_curves_of_each_route() {
+    let a = served(1, REQUESTS, 0);
+    let b = draw(
+        "open 1 server\n0us begin read handle=1 ready=0us\nsource 1 \"GET /new\"\n\
+         7us sink 1 200\nend\n",
+    );
+    let [(side_a, profile_a), (side_b, profile_b)] = [&a, &b].map(|drawn| profiled(drawn, 50.0));
+    let diff = diff((side_a, &profile_a), (side_b, &profile_b), 50.0);
+    let page = diff_page(diff.clone(), &profile_a, &profile_b);
+    assert_eq!(page.diff, diff);
+    assert_eq!(page.curves.len(), diff.routes.len());
+    let count = |steps: &[u64]| steps.iter().skip(1).step_by(2).sum::<u64>();
+    for (route, curves) in diff.routes.iter().zip(&page.curves) {
+        let counts = (count(&curves.a), count(&curves.b));
+        assert_eq!(counts, (route.a_count, route.b_count), "{}", route.route);
+    }
+    let names: Vec<_> = diff.routes.iter().map(|one| one.route.as_str()).collect();
+    assert_eq!((names[0], names[3]), ("*", "GET /new"));
+    assert!(page.curves[3].a.is_empty());
 }

@@ -28,7 +28,7 @@ fn page_at(traces: &[Drawn], percentile: f64) -> PageData {
         let Ok(()) = aggregate_and(&mut sums, records, strings, surveyed, &population, see);
     }
     let report = report(RunFacts::default(), &surveys, &population, &sums);
-    let mut page = Page::of(tally, &surveys);
+    let mut page = Page::of(tally, &surveys, &sums);
     for (index, drawn) in traces.iter().enumerate() {
         let info = trace_info(index);
         let Ok(()) = page.show(index, &info, records(drawn), &drawn.strings);

@@ -26,6 +26,7 @@ interface Binding {
   page(dir: string, optionsJson: string, originalsJson: string): Promise<string>;
   gauge(dir: string, optionsJson: string, originalsJson: string): Promise<string>;
   diff(dirA: string, dirB: string, optionsJson: string, originalsJson: string): Promise<string>;
+  diffPage(dirA: string, dirB: string, optionsJson: string, originalsJson: string): Promise<string>;
   version(): string;
   RowReader: new (
     dir: string,
@@ -215,11 +216,21 @@ export async function analyzeDiff(
   dirB: string,
   options: ReportOptions = {},
 ): Promise<Diff> {
-  const answer = ask(async (binding) => {
-    const originals = await originalsOf(binding, [dirA, dirB], new Sources());
-    return binding.diff(dirA, dirB, JSON.stringify(options), originals);
-  });
-  return JSON.parse(await answer) as Diff;
+  return JSON.parse(await compare('diff', dirA, dirB, options)) as Diff;
+}
+
+/** What the page of a difference shows, as far as the command line knows it. */
+export interface DiffPageData {
+  readonly diff: Diff;
+}
+
+/** What the page of a difference shows (`spec/diff-html.schema.json`). Rejects with a `Failure`. */
+export async function analyzeDiffPage(
+  dirA: string,
+  dirB: string,
+  options: ReportOptions = {},
+): Promise<DiffPageData> {
+  return JSON.parse(await compare('diffPage', dirA, dirB, options)) as DiffPageData;
 }
 
 /** Version of the analysis addon. */
@@ -238,6 +249,18 @@ function call(
   return ask(async (binding) => {
     const originals = await originalsOf(binding, [dir], sources);
     return binding[name](dir, JSON.stringify(options), originals);
+  });
+}
+
+function compare(
+  name: 'diff' | 'diffPage',
+  dirA: string,
+  dirB: string,
+  options: ReportOptions,
+): Promise<string> {
+  return ask(async (binding) => {
+    const originals = await originalsOf(binding, [dirA, dirB], new Sources());
+    return binding[name](dirA, dirB, JSON.stringify(options), originals);
   });
 }
 

@@ -293,6 +293,7 @@ function addExplain(program: Command): void {
 
 interface DiffFlags {
   tail?: string;
+  html?: string;
   json?: boolean;
   markdown?: boolean;
   failOn: string[];
@@ -308,6 +309,7 @@ function addDiff(program: Command): void {
     .argument('<a>', 'the recording before')
     .argument('<b>', 'the recording after')
     .option('--tail <percentile>', 'where the tail begins (default: 99.9)')
+    .option('--html <file>', 'write the answer as an HTML page')
     .addOption(new Option('--json', 'the answer as JSON').conflicts('markdown'))
     .option('--markdown', 'the answer as Markdown')
     .option('--fail-on <gate>', 'exit 75 unless it is kept, such as p99<+10%', collect, [])
@@ -321,12 +323,23 @@ function addDiff(program: Command): void {
       await diff({
         folders: [a, b],
         ...(flags.tail === undefined ? {} : { percentile: parsePercentile(flags.tail, '--tail') }),
-        format: flags.json ? 'json' : flags.markdown ? 'markdown' : 'text',
+        ...(flags.html === undefined ? {} : { html: flags.html }),
+        format: diffFormat(flags),
         gates,
         ...(flags.junit === undefined ? {} : { junit: flags.junit }),
         quiet: flags.quiet,
       });
     });
+}
+
+function diffFormat({ json, markdown, html }: DiffFlags): 'json' | 'markdown' | 'text' | undefined {
+  if (json) {
+    return 'json';
+  }
+  if (markdown) {
+    return 'markdown';
+  }
+  return html === undefined ? 'text' : undefined;
 }
 
 function addExport(program: Command): void {

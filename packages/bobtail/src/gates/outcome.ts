@@ -47,9 +47,14 @@ export function keeps(value: number, operator: Operator, bound: number): boolean
   }
 }
 
+/** What was wanted: `<50.0 ms`. */
+export function wantedText(one: GateOutcome): string {
+  return one.operator + valueText(one.bound, one);
+}
+
 /** `p99.9 is 61.2 ms [58.0–66.1], wanted <50.0 ms`. */
 export function sentenceOf(one: GateOutcome): string {
-  const wanted = `wanted ${one.operator}${valueText(one.bound, one)}`;
+  const wanted = `wanted ${wantedText(one)}`;
   const reason = one.reason === null ? '' : `: ${one.reason}`;
   if (one.value === null) {
     return plain(`${one.name} cannot be told, ${wanted}${reason}`);

@@ -15,12 +15,14 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { SaxesParser } from 'saxes';
 import { makeFolder, PACKAGE, runBobtail, SERVER } from './run-bobtail.mjs';
+import { assertValid } from './schemas.mjs';
 
 const load = createRequire(import.meta.url);
 const dist = (path) => load(join(PACKAGE, 'dist', path));
 const { parseGate } = dist('gates/gate.js');
 const { renderJunit } = dist('gates/junit.js');
 const { sentenceOf } = dist('gates/outcome.js');
+const { check } = dist('index.js');
 
 const REQUESTS = 300;
 const LOAD = `${process.execPath} -e "
@@ -153,11 +155,26 @@ test('without a request there is nothing to gate: the line and code of a report'
   assert.deepEqual(readdirSync(cwd), ['empty']);
 });
 
-test('JSON stays one document, gates are told beside it', async () => {
-  const bare = await runBobtail(['report', recording, '--json']);
-  const gated = await runBobtail(['report', recording, '--json', ...gates('p50<1ns')]);
-  assert.equal(gated.code, 75);
-  assert.equal(gated.stdout, bare.stdout);
+test('JSON has what came of each gate, in their order, and nothing without gates', async () => {
+  const bare = JSON.parse((await runBobtail(['report', recording, '--json'])).stdout);
+  assert.equal('gates' in bare, false);
+  const texts = ['p50<1ns', 'p99.9<10s', 'tail.gc<=100%', 'losses=0'];
+  const { code, stdout } = await runBobtail(['report', recording, '--json', ...gates(...texts)]);
+  assert.equal(code, 75);
+  const answer = JSON.parse(stdout);
+  assertValid('report', answer);
+  const { gates: outcomes, ...rest } = answer;
+  assert.deepEqual(rest, bare);
+  assert.deepEqual(outcomes, await check(recording, texts));
+  const told = outcomes.map(({ gate, outcome, unit, bound }) => [gate, outcome, unit, bound]);
+  assert.deepEqual(told, [
+    ['p50<1ns', 'missed', 'time', 1],
+    ['p99.9<10s', 'undecided', 'time', 10e9],
+    ['tail.gc<=100%', 'passed', 'share', 1],
+    ['losses=0', 'passed', 'number', 0],
+  ]);
+  assert.equal(outcomes[1].value, null);
+  assert.match(outcomes[1].reason, /^10,000 requests are needed, there are 300$/);
 });
 
 test('JUnit and Markdown are written beside the answer, for CI services', async (t) => {

@@ -61,7 +61,7 @@ test('the data follows its schema and holds the answer of report --json', async 
   assertValid('html', page);
   const { stdout } = await runBobtail(['report', folder, '--json']);
   assert.deepEqual(page.report, JSON.parse(stdout));
-  assert.equal(meta.folder, 'recording.bobtail');
+  assert.deepEqual(meta.folders, ['recording.bobtail']);
 });
 
 for (const [name, flags, signal] of [
@@ -179,4 +179,67 @@ test('a recording still being written has a page that says so', async (t) => {
   assert.ok(report.requests.count > 0);
   assert.equal(report.run.outcome, null);
   await recording.end();
+});
+
+test('gates are in the page as in the JSON, and a missed one leaves a page', async (t) => {
+  const cwd = makeFolder(t);
+  const args = ['report', folder, '--fail-on', 'p50<1ns', '--fail-on', 'p99.9<1s'];
+  const { code, stdout } = await runBobtail([...args, '--json', '--html', 'a.html'], { cwd });
+  assert.equal(code, 75);
+  const { page } = dataOf(join(cwd, 'a.html'));
+  assertValid('html', page);
+  assert.deepEqual(page.report, JSON.parse(stdout));
+  assert.deepEqual(
+    page.report.gates.map(({ outcome }) => outcome),
+    ['missed', 'undecided'],
+  );
+});
+
+test('a service that nobody asked anything has no page, but one line and its code', async (t) => {
+  const recording = await startRecording(t, SERVICE);
+  const ended = await recording.end('SIGINT');
+  assert.match(ended.stderr, /^bobtail: no request was recorded \(.*\)$/m);
+  assert.equal(readdirSync(recording.folder).includes('report.html'), false);
+  const { cwd } = recording;
+  const before = readdirSync(cwd);
+  const answers = [
+    ['report', 'recording.bobtail', '--html', 'a.html', '--json'],
+    ['report', 'recording.bobtail', '--html', 'a.html', '--fail-on', 'count>=1'],
+    ['diff', 'recording.bobtail', folder, '--html', 'a.html'],
+    ['diff', folder, 'recording.bobtail', '--html', 'a.html', '--json'],
+  ].map((args) => runBobtail(args, { cwd }));
+  for (const { code, stdout, stderr } of await Promise.all(answers)) {
+    assert.equal(code, 67, stderr);
+    assert.equal(stdout, '');
+    assert.equal(stderr, 'bobtail: no finished request was recorded (recording.bobtail)\n');
+  }
+  assert.deepEqual(readdirSync(cwd), before);
+});
+
+test('diff writes its page, beside another answer or alone', async (t) => {
+  const cwd = makeFolder(t);
+  const alone = await runBobtail(['diff', folder, folder, '--html', 'a.html'], { cwd });
+  assert.deepEqual(alone, { ...alone, code: 0, stdout: 'a.html\n', stderr: '' });
+  const gate = ['--fail-on', 'p50<+1%'];
+  const both = await runBobtail(['diff', folder, folder, '--json', '--html', 'b.html', ...gate], {
+    cwd,
+  });
+  assert.match(both.stderr, /^ {2}diff b\.html\n/);
+  const { meta, page } = dataOf(join(cwd, 'b.html'));
+  assertValid('diff-html', page);
+  assert.deepEqual(page.diff, JSON.parse(both.stdout));
+  assert.equal(page.diff.gates.length, 1);
+  assert.equal(meta.folders.length, 2);
+  const { gates: _, ...bare } = page.diff;
+  assert.deepEqual(dataOf(join(cwd, 'a.html')).page.diff, bare);
+  for (const [out, code] of [
+    ['nowhere/a.html', 73],
+    ['/dev/full', 74],
+  ]) {
+    const result = await runBobtail(['diff', folder, folder, '--html', out], { cwd });
+    assert.equal(result.code, code, result.stderr);
+    assert.match(result.stderr, /^bobtail: [^\n]+\n$/);
+    assert.equal(result.stdout, '');
+  }
+  assert.deepEqual(readdirSync(cwd).sort(), ['a.html', 'b.html']);
 });

@@ -9,7 +9,7 @@ const ajv = new Ajv2020.default({ strict: true, allErrors: true, allowUnionTypes
 ajv.addFormat('date-time', (text) => !Number.isNaN(Date.parse(text)));
 const compiled = new Map();
 /** The schema of another answer that one has inside. */
-const INSIDE = { html: 'report' };
+const INSIDE = { html: 'report', 'diff-html': 'diff' };
 
 function compile(name) {
   if (!compiled.has(name)) {

@@ -26,10 +26,18 @@ export function bucketBeginNs(bucket: number): number {
 
 /** The requests of a process and route, or of all where the view says null. */
 export function distributionOf(page: Page, view: Pick<View, 'route' | 'process'>): Distribution {
+  const rows = page.curves.filter(
+    ({ process, route }) =>
+      (view.process === null || view.process === process) &&
+      (view.route === null || view.route === route),
+  );
+  return distributionOfSteps(rows.map(({ steps }) => steps));
+}
+
+/** The requests of several curves: steps from bucket to bucket and counts, alternating. */
+export function distributionOfSteps(curves: readonly (readonly number[])[]): Distribution {
   const counts = new Map<number, number>();
-  for (const { process, route, steps } of page.curves) {
-    if (view.process !== null && view.process !== process) continue;
-    if (view.route !== null && view.route !== route) continue;
+  for (const steps of curves) {
     let bucket = 0;
     for (let i = 0; i + 1 < steps.length; i += 2) {
       bucket += steps[i] ?? 0;

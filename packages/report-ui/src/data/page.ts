@@ -12,8 +12,8 @@ export interface Meta {
   readonly version: string;
   /** Folder from which paths are told; empty for none. */
   readonly home: string;
-  /** The recording, as the user named it. */
-  readonly folder: string;
+  /** The recordings, as the user named them. */
+  readonly folders: readonly string[];
 }
 
 /** One recorded event loop. */
@@ -64,8 +64,8 @@ export interface CulpritName {
   readonly route: string | null;
   readonly type: string;
   readonly location: string | null;
-  /** Not told here. */
-  readonly generatedLocation: null;
+  /** Where it was in what ran, if `location` is in a source. */
+  readonly generatedLocation: string | null;
 }
 
 /** What a culprit did to the tail requests of a process and of a route; null: of all routes. */
@@ -158,12 +158,12 @@ export function openPage(text: string): Page {
     routes: page.routes.map((number) => strings[number] ?? ''),
     cells: page.cells.map((row) => named<Cell>(CELL, row)),
     curves: page.curves.map((row) => named<CurveRow>(CURVE, row)),
-    culprits: page.culprits.map(([kind, route, type, location]) => ({
+    culprits: page.culprits.map(([kind, route, type, location, generated]) => ({
       kind: (textOf(kind) ?? 'loop') as CulpritName['kind'],
       route: textOf(route),
       type: textOf(type) ?? '',
       location: textOf(location),
-      generatedLocation: null,
+      generatedLocation: textOf(generated),
     })),
     blame: page.blame.map((row) => named<Blame>(BLAME, row)),
     requests,
@@ -171,6 +171,6 @@ export function openPage(text: string): Page {
 }
 
 /** `4121-0`: the beginning of the ids of its requests. */
-export function processName({ pid, thread }: Process): string {
+export function processName({ pid, thread }: Pick<Process, 'pid' | 'thread'>): string {
   return `${pid}-${thread}`;
 }

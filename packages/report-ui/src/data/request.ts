@@ -147,14 +147,14 @@ function segmentOf(strings: Strings, row: Row): ShownSegment {
 }
 
 function culpritOf(strings: Strings, row: Row): SegmentCulprit {
-  const [event, route, type, location, durationNs, pause] = row;
+  const [event, route, type, location, generated, durationNs, pause] = row;
   const [startNs, pauseNs] = (pause ?? []) as [number?, number?];
   return {
     event: event as number,
     route: textOf(strings, route),
     type: textOf(strings, type) ?? '',
     location: textOf(strings, location),
-    generatedLocation: null,
+    generatedLocation: textOf(strings, generated),
     durationNs: durationNs as number,
     pause:
       startNs === undefined || pauseNs === undefined
@@ -165,7 +165,7 @@ function culpritOf(strings: Strings, row: Row): SegmentCulprit {
 
 function eventOf(strings: Strings, row: Row): ExplainedEvent {
   const [id, type, registrar, loopEvent, request, route, registerNs, readyNs, quality] = row;
-  const [beginNs, endNs, location, resource, onPath] = row.slice(9);
+  const [beginNs, endNs, location, generated, resource, onPath] = row.slice(9);
   return {
     id: id as number,
     type: textOf(strings, type) ?? '',
@@ -179,7 +179,7 @@ function eventOf(strings: Strings, row: Row): ExplainedEvent {
     beginNs: beginNs as number | null,
     endNs: endNs as number | null,
     location: textOf(strings, location),
-    generatedLocation: null,
+    generatedLocation: textOf(strings, generated),
     resource: textOf(strings, resource),
     onPath: onPath as boolean,
   };

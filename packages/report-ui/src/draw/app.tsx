@@ -8,8 +8,10 @@ import { Cdf } from './cdf';
 import { Processes, Routes } from './composition';
 import { LookContext } from './context';
 import { Filters } from './filters';
+import { Gates } from './gates';
+import { Pauses } from './pauses';
 import { Requests } from './requests';
-import { near } from './text';
+import { HomeContext, near } from './text';
 import { Trust } from './trust';
 import { WorkTable } from './work';
 
@@ -42,41 +44,45 @@ export function App({ page }: { page: Page }) {
   const { report, meta } = page;
   return (
     <LookContext.Provider value={look}>
-      <header>
-        <p class="brand">
-          bobtail <span>{near(report.run.command.join(' '), meta.home)}</span>
-        </p>
-        <h1>{headline(report)}</h1>
-        <p class="percentiles">{percentilesLine(report)}</p>
-        {noteLines(report).map((note) => (
-          <p class="note" key={note}>
-            {note}
+      <HomeContext.Provider value={meta.home}>
+        <header>
+          <p class="brand">
+            bobtail <span>{near(report.run.command.join(' '), meta.home)}</span>
           </p>
-        ))}
-      </header>
-      <Filters />
-      <main>
-        <div class="first">
-          <section aria-labelledby="latency">
-            <h2 id="latency">How slow</h2>
-            <Cdf />
+          <h1>{headline(report)}</h1>
+          <p class="percentiles">{percentilesLine(report)}</p>
+          {noteLines(report).map((note) => (
+            <p class="note" key={note}>
+              {note}
+            </p>
+          ))}
+        </header>
+        <Filters />
+        <main>
+          <Gates gates={report.gates} />
+          <div class="first">
+            <section aria-labelledby="latency">
+              <h2 id="latency">How slow</h2>
+              <Cdf />
+            </section>
+            <section aria-labelledby="made-of">
+              <h2 id="made-of">What the tail is made of</h2>
+              <Routes />
+            </section>
+          </div>
+          <Advice />
+          <section aria-labelledby="work">
+            <h2 id="work">What the loop thread did while they queued and ran</h2>
+            <WorkTable />
           </section>
-          <section aria-labelledby="made-of">
-            <h2 id="made-of">What the tail is made of</h2>
-            <Routes />
-          </section>
-        </div>
-        <Advice />
-        <section aria-labelledby="work">
-          <h2 id="work">What the loop thread did while they queued and ran</h2>
-          <WorkTable />
-        </section>
-        <Culprits />
-        <Waits />
-        <Processes />
-        <Requests />
-        <Trust />
-      </main>
+          <Culprits />
+          <Pauses />
+          <Waits />
+          <Processes />
+          <Requests />
+          <Trust />
+        </main>
+      </HomeContext.Provider>
     </LookContext.Provider>
   );
 }

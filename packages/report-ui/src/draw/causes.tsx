@@ -14,7 +14,7 @@ import { type CulpritRow, culpritsOf, tailCount } from '../data/culprits';
 import { isWhole, ownBorder } from '../data/view';
 import { Bar } from './bars';
 import { useLook } from './context';
-import { Recorded } from './text';
+import { Generated, Recorded } from './text';
 
 const ROWS_FIRST = 8;
 const VICTIMS_SHOWN = 4;
@@ -82,6 +82,7 @@ function CulpritLine(props: { row: CulpritRow; count: number; longest: number })
         {place !== '' && (
           <code class="place">
             <Recorded text={place} />
+            <Generated location={row.generatedLocation} />
           </code>
         )}
       </th>

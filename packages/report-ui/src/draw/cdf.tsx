@@ -4,6 +4,7 @@ import { countOf, formatCount, formatDuration } from '../../../bobtail/src/cli/t
 import { countBelow, type Distribution, distributionOf, percentileNs } from '../data/distribution';
 import { isWhole } from '../data/view';
 import { type CdfLayout, layoutCdf } from '../layout/cdf';
+import { Axes } from './axes';
 import { useLook } from './context';
 import { useWidth } from './width';
 
@@ -36,7 +37,7 @@ export function Cdf() {
   const part = view.route !== null || view.process !== null;
   const border = page.bands[view.border];
   const told = useTold(shown);
-  const layout = layoutCdf(all, { width, height: HEIGHT });
+  const layout = layoutCdf([all], { width, height: HEIGHT });
   const tail = shown.count - countBelow(shown, border?.fromNs ?? 0);
   const summary = told.map(({ percentile, ns }) => `p${percentile} ${formatDuration(ns)}`);
   return (
@@ -103,37 +104,6 @@ function tailCount(reported: number, estimated: number): number {
 
 function interval(ends: readonly [number, number] | undefined): string {
   return ends === undefined ? '–' : ends.map(formatDuration).join(' – ');
-}
-
-function Axes({ layout }: { layout: CdfLayout }) {
-  const { plot } = layout;
-  return (
-    <g class="axes">
-      {layout.percentileTicks.map(({ at, value }) => (
-        <g key={value}>
-          <line x1={plot.left} x2={plot.right} y1={at} y2={at} />
-          <text x={plot.left - 8} y={at} dy="0.32em" text-anchor="end">
-            {value} %
-          </text>
-        </g>
-      ))}
-      {layout.latencyTicks.map(({ at, value }) => (
-        <g key={value}>
-          <line class="tick" x1={at} x2={at} y1={plot.bottom} y2={plot.bottom + 5} />
-          <text x={at} y={plot.bottom + 19} text-anchor="middle">
-            {tickText(value)}
-          </text>
-        </g>
-      ))}
-    </g>
-  );
-}
-
-/** `10 ms`: ticks are round. */
-function tickText(ns: number): string {
-  const [unit, name] =
-    ns >= 1e9 ? [1e9, 's'] : ns >= 1e6 ? [1e6, 'ms'] : ns >= 1e3 ? [1e3, 'µs'] : [1, 'ns'];
-  return `${formatCount(ns / unit)} ${name}`;
 }
 
 function TailMark({ layout, fromNs }: { layout: CdfLayout; fromNs: number }) {

@@ -1,5 +1,6 @@
 /** The event dependency graph of a request: one row an event, the critical path in bold. */
 import { useState } from 'preact/hooks';
+import { plain } from '../../../bobtail/src/cli/text/plain';
 import { formatDuration } from '../../../bobtail/src/cli/text/units';
 import type { Request, ShownSegment } from '../data/request';
 import { type EdgLayout, layoutEdg, type Node } from '../layout/edg';
@@ -106,7 +107,7 @@ function EventRow({ node, request, segment, culprit }: EventRowProps) {
             <Recorded text={event.route} />{' '}
           </>
         )}
-        <span class="count">
+        <span class="count" title={ranAs(event.generatedLocation)}>
           <Recorded text={event.location ?? event.resource ?? ''} />{' '}
           {length !== undefined && `ran ${formatDuration(length)}`}
         </span>
@@ -118,6 +119,11 @@ function EventRow({ node, request, segment, culprit }: EventRowProps) {
       </span>
     </li>
   );
+}
+
+/** For the pointer only: the cause of a segment tells it to everybody. */
+function ranAs(generated: string | null): string | undefined {
+  return generated === null ? undefined : `ran as ${plain(generated)}`;
 }
 
 /** A segment to click. */

@@ -14,7 +14,7 @@ import type { Request, ShownSegment } from '../data/request';
 import { Bar } from './bars';
 import { useLook } from './context';
 import { Chip, Edg } from './edg';
-import { Recorded } from './text';
+import { Generated, Recorded } from './text';
 import { TimelineFigure } from './timeline';
 
 /** See the module. */
@@ -128,7 +128,8 @@ function Cause({ request, segment }: { request: Request; segment: number | null 
                 <th scope="row">
                   <Recorded text={culpritWho(culprit)} />{' '}
                   <span class="count">
-                    <Recorded text={culpritWhere(culprit)} />
+                    <Recorded text={culpritWhere(culprit)} />{' '}
+                    <Generated location={culprit.generatedLocation} />
                     {culprit.pause !== null &&
                       ` of a pause of ${formatDuration(culprit.pause.durationNs)}`}
                   </span>

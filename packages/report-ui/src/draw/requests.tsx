@@ -48,8 +48,8 @@ export function Requests() {
       <div class="tools">
         <p class="count">
           {countOf(inFile, 'request')} of {page.report.requests.count.toLocaleString('en-US')} are
-          in this file: the slowest, and an example of each route and band of latency. Any other:{' '}
-          <code>bobtail explain</code>.
+          in this file: the slowest, an example of each route and band of latency, and whom the
+          longest collections delayed most. Any other: <code>bobtail explain</code>.
         </p>
         <fieldset class="choice">
           <legend class="hidden">Which requests</legend>

@@ -2,8 +2,12 @@
  * Recorded text as the page shows it: without control characters, with paths as the user typed
  * them, and breakable after the signs of a path.
  */
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
 import { plain } from '../../../bobtail/src/cli/text/plain';
-import { useLook } from './context';
+
+/** The folder from which paths are told; empty for none. */
+export const HomeContext = createContext('');
 
 /** Text with paths below the recording's folder shortened. */
 export function near(text: string, home: string): string {
@@ -17,8 +21,7 @@ export function near(text: string, home: string): string {
 
 /** A recorded text. */
 export function Recorded({ text }: { readonly text: string }) {
-  const { meta } = useLook().page;
-  const pieces = near(text, meta.home).split(/(?<=[/._-])(?!:)/);
+  const pieces = near(text, useContext(HomeContext)).split(/(?<=[/._-])(?!:)/);
   return (
     <>
       {pieces.map((piece, index) => (
@@ -28,5 +31,15 @@ export function Recorded({ text }: { readonly text: string }) {
         </span>
       ))}
     </>
+  );
+}
+
+/** Where it was in what ran, of a place that is told in its source; nothing for any other. */
+export function Generated({ location }: { readonly location: string | null }) {
+  if (location === null) return null;
+  return (
+    <span class="generated">
+      ran as <Recorded text={location} />
+    </span>
   );
 }

@@ -76,6 +76,18 @@ export function Trust() {
           </ul>
         </>
       )}
+      {report.notes.length > 0 && (
+        <>
+          <h3>Source maps</h3>
+          <ul class="notes">
+            {report.notes.map((note) => (
+              <li key={note}>
+                <Recorded text={note} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
       <h3>Limits</h3>
       <ul>
         {LIMITS.map((limit) => (
@@ -88,7 +100,7 @@ export function Trust() {
         </code>{' '}
         · Node {run.node.join(', ')} · {run.startedAt} · {formatDuration(run.durationNs)} ·{' '}
         {countOf(run.processes.length, 'event loop')} · detail {run.detail} · Bobtail {meta.version}{' '}
-        · <Recorded text={meta.folder} />
+        · <Recorded text={meta.folders.join(' ')} />
       </p>
     </section>
   );

@@ -45,20 +45,20 @@ export interface CdfLayout {
   readonly lineOf: (distribution: Distribution) => string;
 }
 
-/** Lays out a plot for the widest of the distributions. */
-export function layoutCdf(widest: Distribution, box: Box): CdfLayout {
+/** Lays out a plot in which all of the distributions have room; not all of them may be empty. */
+export function layoutCdf(all: readonly Distribution[], box: Box): CdfLayout {
   const plot = {
     left: MARGIN.left,
     right: box.width - MARGIN.right,
     top: MARGIN.top,
     bottom: box.height - MARGIN.bottom,
   };
-  const first = widest.points[0]?.endNs ?? 1;
-  const last = widest.points.at(-1)?.endNs ?? DECADE;
+  const first = Math.min(...all.map(({ points }) => points[0]?.endNs ?? Infinity));
+  const last = Math.max(...all.map(({ points }) => points.at(-1)?.endNs ?? 0));
   const x = scaleLog()
     .domain([Math.max(1, first * 0.85), Math.max(last * 1.1, first * 2)])
     .range([plot.left, plot.right]);
-  const top = topOf(widest.count);
+  const top = Math.max(...all.map(({ count }) => topOf(count)));
   const y = scaleLinear().domain([0, top]).range([plot.bottom, plot.top]);
   const yOf = (percentile: number): number => y(Math.min(top, nines(percentile / 100)));
   const trace = line<{ x: number; y: number }>(
@@ -80,7 +80,7 @@ export function layoutCdf(widest: Distribution, box: Box): CdfLayout {
         { x: x(points[0]?.endNs ?? 1), y: plot.bottom },
         ...points.map(({ endNs, below }) => ({
           x: x(endNs),
-          y: y(Math.min(top, below >= count ? top : nines(below / count))),
+          y: y(below >= count ? topOf(count) : nines(below / count)),
         })),
       ]) ?? '',
   };

@@ -1,10 +1,14 @@
-/** `bobtail diff`: what moved between two recordings, as text, Markdown or JSON, and its gates. */
+/**
+ * `bobtail diff`: what moved between two recordings, as text, Markdown, JSON or an HTML page, and
+ * its gates.
+ */
 import { type DiffGate, judgeDiffGates } from '../../gates/diff-gate';
 import type { GateOutcome } from '../../gates/outcome';
-import { analyzeDiff } from '../analysis';
-import { colorsFor, StatusLine, widthOf, writeAnswer } from '../console';
+import { analyzeDiff, analyzeDiffPage, type DiffPageData } from '../analysis';
+import { colorsFor, StatusLine, tell, widthOf, writeAnswer } from '../console';
 import { concludeGates, gateLines, gateTable, writeJunit } from '../gates/conclude';
 import type { Diff } from '../json/diff';
+import { writePageFile } from '../page/page-file';
 import { shownPath } from '../text/paths';
 import { renderDiff, renderDiffMarkdown } from './render-diff';
 
@@ -12,7 +16,10 @@ import { renderDiff, renderDiffMarkdown } from './render-diff';
 export interface DiffRequest {
   readonly folders: readonly [string, string];
   readonly percentile?: number;
-  readonly format: 'text' | 'markdown' | 'json';
+  /** Undefined: only the page. */
+  readonly format: 'text' | 'markdown' | 'json' | undefined;
+  /** Where to write the HTML page. */
+  readonly html?: string;
   readonly gates: readonly DiffGate[];
   /** Where to write the outcomes of the gates as JUnit XML. */
   readonly junit?: string;
@@ -21,23 +28,44 @@ export interface DiffRequest {
 
 /** Compares the recordings, prints the answer and sets the exit code of its gates. */
 export async function diff(request: DiffRequest): Promise<void> {
-  const { folders, percentile, gates, junit } = request;
+  const { folders, format, gates, html, junit } = request;
   const status = new StatusLine(request.quiet);
   status.show(`bobtail: reading ${folders.map(shownPath).join(' and ')}`);
-  const options = percentile === undefined ? {} : { percentile };
-  const answer = await analyzeDiff(...folders, options).finally(() => status.clear());
-  const outcomes = judgeDiffGates(answer, gates);
+  const { bare, page } = await analyze(request).finally(() => status.clear());
+  const outcomes = judgeDiffGates(bare, gates);
+  const answer = gates.length === 0 ? bare : { ...bare, gates: outcomes };
+  if (html !== undefined && page !== undefined) {
+    await writePageFile('diff', html, folders, { ...page, diff: answer });
+  }
   if (junit !== undefined) {
     await writeJunit(junit, 'bobtail diff', outcomes);
   }
-  await writeAnswer(render(answer, outcomes, request));
+  if (format !== undefined) {
+    await writeAnswer(render(answer, outcomes, format, folders));
+  }
+  if (html !== undefined && format === undefined) {
+    await writeAnswer(shownPath(html));
+  } else if (html !== undefined && !request.quiet) {
+    tell(`  diff ${shownPath(html)}`);
+  }
   concludeGates(outcomes);
+}
+
+async function analyze(request: DiffRequest): Promise<{ bare: Diff; page?: DiffPageData }> {
+  const { folders, html, percentile } = request;
+  const options = percentile === undefined ? {} : { percentile };
+  if (html === undefined) {
+    return { bare: await analyzeDiff(...folders, options) };
+  }
+  const page = await analyzeDiffPage(...folders, options);
+  return { bare: page.diff, page };
 }
 
 function render(
   answer: Diff,
   outcomes: readonly GateOutcome[],
-  { format, folders }: DiffRequest,
+  format: NonNullable<DiffRequest['format']>,
+  folders: DiffRequest['folders'],
 ): string {
   const names = folders.map(shownPath) as [string, string];
   switch (format) {

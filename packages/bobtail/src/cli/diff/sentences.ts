@@ -74,7 +74,8 @@ function signed(ns: number): string {
   return ns === 0 ? '0' : `${sign}${formatDuration(Math.abs(ns))}`;
 }
 
-function deltaText({ deltaNs }: Change): string {
+/** `+53.7 ms`. */
+export function deltaText({ deltaNs }: Change): string {
   return deltaNs === null ? NOT_TOLD : signed(deltaNs);
 }
 
@@ -130,8 +131,15 @@ export function beyondTitle({ percentile }: PercentileDiff): string {
   return `the slowest ${Number((100 - percentile).toFixed(6))} % consist of`;
 }
 
-/** Culprits and waits that moved, the largest change first. */
-export function tailRows(diff: Diff): string[][] {
+/** A culprit or a wait, by names. */
+export interface TailChange {
+  readonly name: string;
+  readonly place: string;
+  readonly change: Change;
+}
+
+/** Culprits and waits, moved or not, the largest change first. */
+export function tailChanges(diff: Diff): TailChange[] {
   const culprits = diff.tail.culprits.map((one) => ({
     change: one,
     name: plain(one.route ?? (one.kind === 'event' ? 'no request' : one.type)),
@@ -142,9 +150,15 @@ export function tailRows(diff: Diff): string[][] {
     name: plain(one.resource),
     place: plain(one.kind),
   }));
-  return [...culprits, ...waits]
+  return [...culprits, ...waits].sort(
+    (a, b) => Math.abs(b.change.deltaNs ?? 0) - Math.abs(a.change.deltaNs ?? 0),
+  );
+}
+
+/** Rows of those that moved. */
+export function tailRows(diff: Diff): string[][] {
+  return tailChanges(diff)
     .filter(({ change }) => moved(change))
-    .sort((a, b) => Math.abs(b.change.deltaNs ?? 0) - Math.abs(a.change.deltaNs ?? 0))
     .map(({ name, place, change }) => [name, place, ...changeCells(change)]);
 }
 

@@ -3,6 +3,7 @@
  *
  * Times are whole nanoseconds per request; null is "cannot be told".
  */
+import type { GateOutcome } from '../../gates/outcome';
 import type { Culprit, Report } from './report';
 
 /** Whether a figure moved: `more` and `less` are told only beyond interval and noise. */
@@ -90,4 +91,6 @@ export interface Diff {
     readonly culprits: readonly CulpritChange[];
     readonly io: readonly IoChange[];
   };
+  /** What came of `--fail-on`, in its order; absent where no gate was asked. */
+  readonly gates?: readonly GateOutcome[];
 }

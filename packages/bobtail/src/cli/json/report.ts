@@ -3,6 +3,7 @@
  *
  * Durations are whole nanoseconds; the breakdown holds means per request of its class.
  */
+import type { GateOutcome } from '../../gates/outcome';
 import type { Detail, Outcome } from './run';
 
 /**
@@ -193,4 +194,6 @@ export interface Report {
   readonly unavailable: readonly Unavailable[];
   /** What to know about source maps: those that cannot be read, files that changed since. */
   readonly notes: readonly string[];
+  /** What came of `--fail-on`, in its order; absent where no gate was asked. */
+  readonly gates?: readonly GateOutcome[];
 }

@@ -5,13 +5,13 @@
 import type { Gate } from '../../gates/gate';
 import { judgeGates } from '../../gates/judge';
 import type { GateOutcome } from '../../gates/outcome';
-import { analyzeReport } from '../analysis';
+import { analyzePage, analyzeReport, type PageData } from '../analysis';
 import { colorsFor, StatusLine, tell, widthOf, writeAnswer } from '../console';
 import { writeTextFile } from '../export/output-file';
 import { concludeGates, gateLines, gateTable, writeJunit } from '../gates/conclude';
 import type { Report } from '../json/report';
+import { writePageFile } from '../page/page-file';
 import { shownPath } from '../text/paths';
-import { writePage } from './page';
 import { renderMarkdown } from './render-markdown';
 import { renderReport } from './render-terminal';
 
@@ -38,8 +38,9 @@ export async function report(request: ReportRequest): Promise<void> {
   const { folder, format, html } = request;
   const status = new StatusLine(request.quiet);
   status.show(`bobtail: reading ${shownPath(folder)}`);
-  const [answer, outcomes] = await analyze(request).finally(() => status.clear());
-  await writeFiles(request, answer, outcomes);
+  const analyzed = await analyze(request).finally(() => status.clear());
+  await writeFiles(request, analyzed);
+  const { answer, outcomes } = analyzed;
   if (format !== undefined) {
     await writeAnswer(render(answer, outcomes, format, folder));
   }
@@ -51,20 +52,31 @@ export async function report(request: ReportRequest): Promise<void> {
   concludeGates(outcomes);
 }
 
-async function analyze(request: ReportRequest): Promise<[Report, GateOutcome[]]> {
+interface Analyzed {
+  /** With the gates in it, if any were asked. */
+  readonly answer: Report;
+  readonly outcomes: readonly GateOutcome[];
+  /** What the page shows, if there is to be one; the answer is in it. */
+  readonly page?: PageData;
+}
+
+async function analyze(request: ReportRequest): Promise<Analyzed> {
   const { folder, percentile, html, gates = [] } = request;
   const options = percentile === undefined ? {} : { percentile };
-  const analysis =
-    html === undefined ? analyzeReport(folder, options) : writePage(folder, html, options);
-  const answer = await analysis;
-  return [answer, await judgeGates(folder, gates, { ...options, report: answer })];
+  const page = html === undefined ? undefined : await analyzePage(folder, options);
+  const report = page?.report ?? (await analyzeReport(folder, options));
+  const outcomes = await judgeGates(folder, gates, { ...options, report });
+  const answer = gates.length === 0 ? report : { ...report, gates: outcomes };
+  return { answer, outcomes, ...(page && { page: { ...page, report: answer } }) };
 }
 
 async function writeFiles(
-  { junit, markdownFile }: ReportRequest,
-  answer: Report,
-  outcomes: readonly GateOutcome[],
+  { folder, html, junit, markdownFile }: ReportRequest,
+  { answer, outcomes, page }: Analyzed,
 ): Promise<void> {
+  if (html !== undefined && page !== undefined) {
+    await writePageFile('report', html, [folder], page);
+  }
   if (junit !== undefined) {
     await writeJunit(junit, 'bobtail report', outcomes);
   }
