@@ -103,10 +103,18 @@ function checkInvariants(file) {
   }
 }
 
+/** Pure crates depend on pure ones only, and no crate needs a newer Rust than is asked for. */
 function checkDependencies() {
   const options = { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 };
-  const args = ['metadata', '--format-version=1', '--no-deps'];
-  for (const crate of JSON.parse(execFileSync('cargo', args, options)).packages) {
+  const { packages } = JSON.parse(
+    execFileSync('cargo', ['metadata', '--format-version=1', '--locked'], options),
+  );
+  const minor = (version) => Number(version?.split('.')[1] ?? 0);
+  const asked = packages.find(({ name }) => name === 'bobtail-trace').rust_version;
+  for (const crate of packages) {
+    if (minor(crate.rust_version) > minor(asked)) {
+      complain('Cargo.toml', 0, `${crate.name} needs Rust ${crate.rust_version}, not ${asked}`);
+    }
     const allowed = PURE[crate.name];
     if (!allowed) continue;
     for (const dependency of crate.dependencies) {

@@ -201,13 +201,14 @@ pub unsafe fn remember_opened(state: &LoopState, work: usize, done: usize, resou
             libuv::get::<isize>(request, request::FS_RESULT),
         )
     };
-    if (operation == OPEN || operation == MKSTEMP) && result >= 0 {
-        if let Some(entry) = fd_table::entry(result as c_int) {
-            entry.clear();
-            entry.set_kind(Kind::Ignored);
-            entry.owner.store(state.owner(), Relaxed);
-            entry.name.store(resource, Relaxed);
-        }
+    if (operation == OPEN || operation == MKSTEMP)
+        && result >= 0
+        && let Some(entry) = fd_table::entry(result as c_int)
+    {
+        entry.clear();
+        entry.set_kind(Kind::Ignored);
+        entry.owner.store(state.owner(), Relaxed);
+        entry.name.store(resource, Relaxed);
     }
 }
 

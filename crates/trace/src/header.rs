@@ -122,7 +122,7 @@ impl Header {
             ));
         }
         if !(bound::MIN_CHUNK_BYTES..=bound::MAX_CHUNK_BYTES).contains(&chunk_bytes)
-            || chunk_bytes % 8 != 0
+            || !chunk_bytes.is_multiple_of(8)
         {
             return Err(bad("chunk_bytes", chunk_bytes, header::CHUNK_BYTES));
         }

@@ -9,10 +9,11 @@ use crate::{fd_table, handles, registry};
 /// Before the descriptor is closed, because its number may be given out again at once.
 #[inline]
 fn closing(fd: c_int) {
-    if let Some(entry) = fd_table::entry(fd) {
-        if !entry.is_clear() && !registry::is_forked() {
-            handles::closing(state(), fd, entry);
-        }
+    if let Some(entry) = fd_table::entry(fd)
+        && !entry.is_clear()
+        && !registry::is_forked()
+    {
+        handles::closing(state(), fd, entry);
     }
 }
 
