@@ -26,8 +26,8 @@ pub trait Actuator: std::fmt::Debug + Send {
 
     /// Sets a speed; does nothing where it is set already.
     ///
-    /// After the first call it neither allocates nor locks; which system calls it makes is told
-    /// with each lever.
+    /// After the first call it neither allocates nor locks, but for the quota, which reads an
+    /// account; which system calls it makes is told with each lever.
     ///
     /// # Errors
     ///
@@ -48,6 +48,12 @@ pub trait Actuator: std::fmt::Debug + Send {
     ///
     /// [`ControlError::NoEffect`] or [`ControlError::Ignored`] when it does nothing.
     fn self_test(&mut self, gauge: &mut dyn Gauge) -> Result<SelfTest, ControlError>;
+
+    /// How often `apply` must be called even with the same speed, while the lever is held; none
+    /// for a lever that keeps no account.
+    fn upkeep_ns(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What an `apply` did.
@@ -60,7 +66,7 @@ pub struct Applied {
 }
 
 /// What a lever was seen to do.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SelfTest {
     /// Speed at peak by speed at base, as the lever promises; none for a lever that promises none.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ControlError;
 use crate::files::{Files, RealFiles};
+use crate::threads::{RealThreads, Threads};
 
 /// A root of the kernel's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -62,6 +63,7 @@ impl Place {
 #[derive(Debug, Clone)]
 pub struct Host {
     files: Arc<dyn Files>,
+    threads: Arc<dyn Threads>,
     sys: PathBuf,
     cgroup: PathBuf,
     proc: PathBuf,
@@ -72,6 +74,7 @@ impl Default for Host {
     fn default() -> Self {
         Self {
             files: Arc::new(RealFiles),
+            threads: Arc::new(RealThreads),
             sys: "/sys".into(),
             cgroup: "/sys/fs/cgroup".into(),
             proc: "/proc".into(),
@@ -89,10 +92,22 @@ impl Host {
     pub fn with_files(files: Arc<dyn Files>, directory: &Path) -> Self {
         Self {
             files,
+            threads: Arc::new(RealThreads),
             sys: directory.join("sys"),
             cgroup: directory.join("sys/fs/cgroup"),
             proc: directory.join("proc"),
         }
+    }
+
+    /// The same machine with threads of its own.
+    pub fn and_threads(mut self, threads: Arc<dyn Threads>) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// The calls on threads.
+    pub fn threads(&self) -> &dyn Threads {
+        &*self.threads
     }
 
     /// The files themselves.

@@ -78,7 +78,7 @@ pub enum Unit {
     Capacity,
     /// Per cent of the machine's highest performance.
     Percent,
-    /// CPU time per period of 100 ms, in µs (quota); may exceed the period.
+    /// CPU time per period, in µs (quota, burst); may exceed the period.
     Microseconds,
     /// Place in the list of the preferences that the host offers, slowest first.
     Preference,

@@ -8,16 +8,22 @@
 pub mod actuator;
 pub mod cpufreq;
 pub mod emulated;
+pub mod energy_preference;
 pub mod error;
 pub mod files;
 pub mod gauge;
+pub mod group;
 pub mod host;
+pub mod intel_min_perf;
 mod knob;
 pub mod latency;
 pub mod lever;
+pub mod plain_setting;
 pub mod saved;
 mod syscalls;
+pub mod threads;
 pub mod topology;
+pub mod uclamp;
 
 pub use actuator::{Actuator, Applied, SelfTest};
 pub use error::ControlError;

@@ -9,6 +9,7 @@ use crate::error::ControlError;
 use crate::host::{Host, Place};
 use crate::knob::Knob;
 use crate::lever::{Domain, LeverKind};
+use crate::uclamp;
 
 /// The settings of one lever as they were.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +27,13 @@ pub struct SavedState {
 pub enum SavedSetting {
     /// The text of a file.
     File { place: Place, value: String },
+    /// The utilization clamps of a thread, which is the one that started then (ticks since boot).
+    Clamps {
+        thread: i32,
+        started: u64,
+        min: u32,
+        max: u32,
+    },
 }
 
 /// What became of putting settings back.
@@ -107,6 +115,12 @@ impl SavedSetting {
                 }
                 Knob::open(host, place.clone())?.write_checked(host, value)
             }
+            Self::Clamps {
+                thread,
+                started,
+                min,
+                max,
+            } => uclamp::restore(host, *thread, *started, (*min, *max)),
         }
     }
 }

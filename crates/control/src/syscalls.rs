@@ -123,3 +123,55 @@ pub(crate) fn become_real_time(priority: i32) -> io::Result<()> {
     })?;
     Ok(())
 }
+
+/// What `sched_getattr` and `sched_setattr` take, up to the clamps (`struct sched_attr`).
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+struct SchedulingAttributes {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+    util_min: u32,
+    util_max: u32,
+}
+
+const KEEP_POLICY_AND_PARAMETERS: u64 = 0x08 | 0x10;
+const CLAMP_MIN_AND_MAX: u64 = 0x20 | 0x40;
+
+/// The utilization clamps of a thread, of 1024; 0 is the calling thread.
+pub(crate) fn clamps(thread: i32) -> io::Result<(u32, u32)> {
+    let mut attributes = SchedulingAttributes::default();
+    let size = size_of_val(&attributes);
+    // SAFETY: `attributes` is writable and of the size told.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_sched_getattr,
+            thread,
+            &mut attributes,
+            size,
+            0_u32,
+        )
+    };
+    checked(result as libc::c_int)?;
+    Ok((attributes.util_min, attributes.util_max))
+}
+
+/// Sets them, and leaves everything else of the thread's scheduling as it is.
+pub(crate) fn set_clamps(thread: i32, min: u32, max: u32) -> io::Result<()> {
+    let attributes = SchedulingAttributes {
+        size: size_of::<SchedulingAttributes>() as u32,
+        flags: KEEP_POLICY_AND_PARAMETERS | CLAMP_MIN_AND_MAX,
+        util_min: min,
+        util_max: max,
+        ..SchedulingAttributes::default()
+    };
+    // SAFETY: `attributes` is readable and tells its own size.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, thread, &attributes, 0_u32) };
+    checked(result as libc::c_int)?;
+    Ok(())
+}

@@ -5,7 +5,11 @@
 //! call here. The rules follow `drivers/cpufreq/cpufreq.c`, `intel_pstate.c`, `amd-pstate.c` and
 //! `kernel/sched/core.c` of Linux 6.
 
+mod groups;
 mod rules;
+mod threads;
+
+pub use threads::FakeThreads;
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,0 +1,177 @@
+//! The CPU time of a control group, v1 or v2: where its settings are and what they say.
+//!
+//! In containers these are the only levers. Both versions have the same two, under other names.
+
+pub mod burst;
+pub mod ledger;
+pub mod quota;
+
+use crate::error::ControlError;
+use crate::host::{Host, Place};
+use crate::lever::LeverKind;
+
+/// Where the v1 CPU controller, and v2, may be mounted below the root of control groups.
+const V1_MOUNTS: [&str; 2] = ["cpu", "cpu,cpuacct"];
+const V1_USAGE_MOUNTS: [&str; 2] = ["cpuacct", "cpu,cpuacct"];
+const V2_MOUNTS: [&str; 2] = ["", "unified"];
+
+/// The CPU settings of one group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CpuGroup {
+    /// The group's path in its hierarchy, without the leading `/`.
+    pub path: String,
+    version: Version,
+    /// The directory of its settings below the root of control groups.
+    directory: String,
+    /// The directory of v1's own account of CPU time.
+    usage_directory: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    V1,
+    V2,
+}
+
+impl CpuGroup {
+    /// The group of a process, by its id or `self`.
+    ///
+    /// # Errors
+    ///
+    /// When the process is gone, or its group has no CPU controller (as the root has none).
+    pub fn of_process(host: &Host, kind: LeverKind, process: &str) -> Result<Self, ControlError> {
+        let text = host.read(&Place::proc(format!("{process}/cgroup")))?;
+        // `1:cpu,cpuacct:/path` in v1, `0::/path` in v2; v1 is in charge where both are there.
+        let mut unified = None;
+        for line in text.lines() {
+            let mut parts = line.splitn(3, ':').skip(1);
+            let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else {
+                continue;
+            };
+            if controllers.split(',').any(|controller| controller == "cpu") {
+                return Self::find(host, kind, path);
+            }
+            if controllers.is_empty() {
+                unified = Some(path);
+            }
+        }
+        Self::find(host, kind, unified.unwrap_or("/"))
+    }
+
+    /// The group of this path.
+    ///
+    /// # Errors
+    ///
+    /// When it has no CPU controller.
+    pub fn find(host: &Host, kind: LeverKind, path: &str) -> Result<Self, ControlError> {
+        let path = path.trim_matches('/').to_owned();
+        let has = |directory: &str, file: &str| {
+            let place = Place::cgroup(join(directory, file));
+            Ok::<_, ControlError>(host.read_if_there(&place)?.is_some())
+        };
+        for mount in V1_MOUNTS {
+            let directory = join(mount, &path);
+            // Only the machine's own root has a release agent, and no quota can be set there.
+            if has(&directory, "cpu.cfs_quota_us")? && !has(&directory, "release_agent")? {
+                let mut usage = V1_USAGE_MOUNTS.into_iter().map(|mount| join(mount, &path));
+                let has_usage =
+                    |directory: &String| matches!(has(directory, "cpuacct.usage"), Ok(true));
+                return Ok(Self {
+                    usage_directory: usage.find(has_usage),
+                    version: Version::V1,
+                    path,
+                    directory,
+                });
+            }
+        }
+        for mount in V2_MOUNTS {
+            let directory = join(mount, &path);
+            if has(&directory, "cpu.max")? {
+                return Ok(Self {
+                    usage_directory: Some(directory.clone()),
+                    version: Version::V2,
+                    path,
+                    directory,
+                });
+            }
+        }
+        Err(ControlError::Unavailable {
+            lever: kind,
+            why: format!("the control group /{path} has no CPU quota of its own"),
+        })
+    }
+
+    fn place(&self, file: &str) -> Place {
+        Place::cgroup(join(&self.directory, file))
+    }
+
+    fn quota_place(&self) -> Place {
+        self.place(match self.version {
+            Version::V1 => "cpu.cfs_quota_us",
+            Version::V2 => "cpu.max",
+        })
+    }
+
+    fn burst_place(&self) -> Place {
+        self.place(match self.version {
+            Version::V1 => "cpu.cfs_burst_us",
+            Version::V2 => "cpu.max.burst",
+        })
+    }
+
+    /// Quota, if there is one, and period, in µs.
+    fn limit(&self, host: &Host) -> Result<(Option<u32>, u32), ControlError> {
+        let place = self.quota_place();
+        let text = host.read(&place)?;
+        let (quota, period) = match self.version {
+            Version::V1 => (text.clone(), host.read(&self.place("cpu.cfs_period_us"))?),
+            Version::V2 => match text.split_once(' ') {
+                Some((quota, period)) => (quota.to_owned(), period.to_owned()),
+                None => (text.clone(), String::new()),
+            },
+        };
+        let malformed = || {
+            Ok(ControlError::Malformed {
+                path: host.path(&place)?,
+                value: format!("{quota} {period}"),
+                expected: "a quota and a period",
+            })
+        };
+        let Ok(period) = period.parse() else {
+            return Err(malformed().unwrap_or_else(|error| error));
+        };
+        if quota == "-1" || quota == "max" {
+            return Ok((None, period));
+        }
+        match quota.parse() {
+            Ok(quota) => Ok((Some(quota), period)),
+            Err(_) => Err(malformed().unwrap_or_else(|error| error)),
+        }
+    }
+
+    /// CPU time that the group has used, in ns; none where nobody keeps that account.
+    fn used_ns(&self, host: &Host) -> Result<Option<u64>, ControlError> {
+        let Some(directory) = &self.usage_directory else {
+            return Ok(None);
+        };
+        if self.version == Version::V1 {
+            let place = Place::cgroup(join(directory, "cpuacct.usage"));
+            return host.read_number(&place).map(Some);
+        }
+        let text = host.read(&Place::cgroup(join(directory, "cpu.stat")))?;
+        let used = text
+            .lines()
+            .find_map(|line| line.strip_prefix("usage_usec "));
+        Ok(used
+            .and_then(|used| used.parse::<u64>().ok())
+            .map(|us| us * 1000))
+    }
+}
+
+fn join(directory: &str, name: &str) -> String {
+    match (directory, name) {
+        ("", name) => name.to_owned(),
+        (directory, "") => directory.to_owned(),
+        (directory, name) => format!("{directory}/{name}"),
+    }
+}

@@ -1,0 +1,216 @@
+//! Raises the CPU quota of a control group for the time of a boost, and has it paid back.
+//!
+//! A write takes about a µs and takes effect at once, also for a group that is throttled. Never
+//! to "no quota" and back: that patches the kernel's code and takes ms. Whoever drives this lever
+//! must live outside the group: a throttled process cannot ask for anything.
+
+use bobtail_policy::Speed;
+
+use crate::actuator::{Actuator, Applied, SelfTest};
+use crate::error::ControlError;
+use crate::gauge::Gauge;
+use crate::group::CpuGroup;
+use crate::group::ledger::Ledger;
+use crate::host::Host;
+use crate::knob::Knob;
+use crate::lever::{Asked, Domain, Lever, LeverKind, Range, Unit};
+use crate::saved::{SavedSetting, SavedState};
+use crate::syscalls;
+use crate::topology::cpus_online;
+
+const KIND: LeverKind = LeverKind::Quota;
+/// The kernel's own minimum.
+const LOWEST_US: u32 = 1_000;
+/// While something is owed and nothing boosted, the quota is lower by this share of it.
+const REPAYMENT: u32 = 10;
+/// How often the account must be looked at.
+const UPKEEP_NS: u64 = 10_000_000;
+
+/// The quota of one group.
+#[derive(Debug)]
+pub struct Quota {
+    host: Host,
+    group: CpuGroup,
+    lever: Lever,
+    saved: SavedState,
+    knob: Knob,
+    period_us: u32,
+    ledger: Ledger,
+    /// Where nobody keeps an account of the group's use: the most that it can have been.
+    assumed_used_ns: u64,
+    last_ns: u64,
+    is_touched: bool,
+    now: Option<u32>,
+}
+
+impl Quota {
+    /// Opens the quota of a group. The peak, unless asked for, is twice the quota; the group may
+    /// be ahead of its quota by `debt_max_us` of CPU time, or the quota of one period.
+    ///
+    /// # Errors
+    ///
+    /// When the group has no limit to raise, or the file cannot be written.
+    pub fn open(
+        host: &Host,
+        group: &CpuGroup,
+        asked: &Asked,
+        debt_max_us: Option<u32>,
+    ) -> Result<Self, ControlError> {
+        let (quota_us, period_us) = group.limit(host)?;
+        let unavailable = |why: String| ControlError::Unavailable { lever: KIND, why };
+        let no_limit = || unavailable(format!("the group /{} has no limit to raise", group.path));
+        let quota_us = quota_us.ok_or_else(no_limit)?;
+        let cpus = u32::try_from(cpus_online(host)?.len()).unwrap_or(u32::MAX);
+        let highest = period_us.saturating_mul(cpus).max(quota_us);
+        let range = Range {
+            unit: Unit::Microseconds,
+            lowest: LOWEST_US.min(quota_us),
+            highest,
+            base: quota_us,
+            peak: quota_us.saturating_mul(2).min(highest),
+        }
+        .narrowed(KIND, asked)?;
+        if range.base == range.peak {
+            return Err(unavailable(format!(
+                "the group /{} may use all {cpus} CPUs already",
+                group.path
+            )));
+        }
+        let domain = Domain::Group(group.path.clone());
+        let place = group.quota_place();
+        let debt_max_us = debt_max_us.unwrap_or(range.base);
+        Ok(Self {
+            lever: Lever {
+                kind: KIND,
+                domain: domain.clone(),
+                range,
+                about: format!(
+                    "CPU quota of /{} per {period_us} µs; at most {debt_max_us} µs ahead, \
+                     which are given back",
+                    group.path
+                ),
+                transition_ns: Some(0),
+                is_emulated: false,
+            },
+            saved: SavedState {
+                lever: KIND,
+                domain,
+                settings: vec![SavedSetting::of_file(host, &place)?],
+            },
+            knob: Knob::open(host, place)?,
+            ledger: Ledger::new(range.base, period_us, u64::from(debt_max_us) * 1000),
+            period_us,
+            assumed_used_ns: 0,
+            last_ns: 0,
+            is_touched: false,
+            now: None,
+            group: group.clone(),
+            host: host.clone(),
+        })
+    }
+
+    /// CPU time taken beyond the quota and not yet given back, in ns, at the last `apply`.
+    pub fn debt_ns(&self) -> u64 {
+        self.ledger.debt_ns()
+    }
+
+    fn settle(&mut self) -> Result<(), ControlError> {
+        let now_ns = syscalls::now_ns();
+        let elapsed_ns = now_ns.saturating_sub(self.last_ns);
+        if let (Some(quota_us), true) = (self.now, self.last_ns > 0) {
+            let most_ns = u128::from(elapsed_ns) * u128::from(quota_us);
+            let most_ns = most_ns / u128::from(self.period_us.max(1));
+            let most_ns = u64::try_from(most_ns).unwrap_or(u64::MAX);
+            self.assumed_used_ns = self.assumed_used_ns.saturating_add(most_ns);
+        }
+        let used_ns = self.group.used_ns(&self.host)?;
+        self.last_ns = now_ns;
+        self.ledger
+            .settle(now_ns, used_ns.unwrap_or(self.assumed_used_ns));
+        Ok(())
+    }
+
+    /// What the account allows of a value.
+    fn allowed(&self, value: u32) -> u32 {
+        let Range { base, lowest, .. } = self.lever.range;
+        if value > base && self.ledger.has_credit() {
+            return value;
+        }
+        let value = value.min(base);
+        if self.ledger.debt_ns() == 0 {
+            return value;
+        }
+        value.min(base - base / REPAYMENT).max(lowest)
+    }
+}
+
+impl Actuator for Quota {
+    fn lever(&self) -> &Lever {
+        &self.lever
+    }
+
+    fn saved(&self) -> &SavedState {
+        &self.saved
+    }
+
+    /// Reads the group's account (which allocates) and writes one file, or none. The value is
+    /// the base or less instead of the peak while the group has no credit.
+    fn apply(&mut self, speed: Speed) -> Result<Applied, ControlError> {
+        let wanted = self.lever.range.value(KIND, speed)?;
+        self.settle()?;
+        let value = self.allowed(wanted);
+        let is_changed = self.now != Some(value);
+        if !self.is_touched {
+            self.knob.hold()?;
+            self.is_touched = true;
+        }
+        if is_changed {
+            self.knob.write_number(value.into())?;
+            self.now = Some(value);
+        }
+        Ok(Applied { value, is_changed })
+    }
+
+    fn undo(&mut self) -> Result<(), ControlError> {
+        self.now = None;
+        if !std::mem::take(&mut self.is_touched) {
+            return Ok(());
+        }
+        let restored = self.saved.restore(&self.host).into_result();
+        self.knob.let_go();
+        restored
+    }
+
+    /// That the kernel keeps both values; it enforces a quota by itself.
+    fn self_test(&mut self, _: &mut dyn Gauge) -> Result<SelfTest, ControlError> {
+        let outcome = [Speed::Base, Speed::Peak]
+            .into_iter()
+            .try_for_each(|speed| {
+                let value = self.apply(speed)?.value;
+                let (reads, _) = self.group.limit(&self.host)?;
+                if reads == Some(value) {
+                    return Ok(());
+                }
+                Err(ControlError::Ignored {
+                    path: self.host.path(&self.knob.place)?,
+                    wrote: value.to_string(),
+                    reads: reads.map_or("no limit".to_owned(), |reads| reads.to_string()),
+                })
+            });
+        let undone = self.undo();
+        outcome?;
+        undone?;
+        Ok(SelfTest::default())
+    }
+
+    fn upkeep_ns(&self) -> Option<u64> {
+        Some(UPKEEP_NS)
+    }
+}
+
+impl Drop for Quota {
+    fn drop(&mut self) {
+        // Nobody is left to tell; what could not be put back is in the owner's journal.
+        drop(self.undo());
+    }
+}

@@ -1,0 +1,204 @@
+//! A floor for how busy the scheduler takes one thread to be, by `sched_setattr`.
+//!
+//! The right interface for one thread, but only where the kernel has `CONFIG_UCLAMP_TASK` and the
+//! governor is schedutil: intel_pstate and amd_pstate in active mode do not ask the scheduler. It
+//! acts at schedutil's next update, some ms later.
+
+use bobtail_policy::Speed;
+
+use crate::actuator::{Actuator, Applied, SelfTest};
+use crate::error::ControlError;
+use crate::gauge::Gauge;
+use crate::host::{Host, Place};
+use crate::lever::{Asked, Domain, Lever, LeverKind, Range, Unit};
+use crate::saved::{SavedSetting, SavedState};
+
+const KIND: LeverKind = LeverKind::Uclamp;
+const CAPACITY: u32 = 1024;
+
+/// The clamp of one thread.
+#[derive(Debug)]
+pub struct Uclamp {
+    host: Host,
+    lever: Lever,
+    saved: SavedState,
+    thread: i32,
+    max: u32,
+    is_touched: bool,
+    now: Option<u32>,
+}
+
+impl Uclamp {
+    /// Opens the lever of a thread, by its kernel id.
+    ///
+    /// # Errors
+    ///
+    /// When the kernel has no clamps, no CPU runs under schedutil, or there is no such thread.
+    pub fn open(host: &Host, thread: i32, asked: &Asked) -> Result<Self, ControlError> {
+        let (min, max) = read_clamps(host, thread)?;
+        let unavailable = |why: &str| ControlError::Unavailable {
+            lever: KIND,
+            why: why.to_owned(),
+        };
+        // A kernel without clamps leaves both at 0; with them the maximum is 1 or more.
+        if max == 0 {
+            return Err(unavailable("the kernel has no CONFIG_UCLAMP_TASK"));
+        }
+        if !has_schedutil(host)? {
+            return Err(unavailable("no CPU runs under the governor schedutil"));
+        }
+        let range = Range {
+            unit: Unit::Capacity,
+            lowest: 0,
+            highest: max.min(CAPACITY),
+            base: min,
+            peak: max.min(CAPACITY),
+        }
+        .narrowed(KIND, asked)?;
+        let domain = Domain::Thread(thread);
+        Ok(Self {
+            lever: Lever {
+                kind: KIND,
+                domain: domain.clone(),
+                range,
+                about: format!("uclamp.min of thread {thread}; acts at schedutil's next update"),
+                transition_ns: None,
+                is_emulated: false,
+            },
+            saved: SavedState {
+                lever: KIND,
+                domain,
+                settings: vec![SavedSetting::Clamps {
+                    thread,
+                    started: start_of(host, thread)?,
+                    min,
+                    max,
+                }],
+            },
+            thread,
+            max,
+            is_touched: false,
+            now: None,
+            host: host.clone(),
+        })
+    }
+}
+
+impl Actuator for Uclamp {
+    fn lever(&self) -> &Lever {
+        &self.lever
+    }
+
+    fn saved(&self) -> &SavedState {
+        &self.saved
+    }
+
+    /// One system call.
+    fn apply(&mut self, speed: Speed) -> Result<Applied, ControlError> {
+        let value = self.lever.range.value(KIND, speed)?;
+        let is_changed = self.now != Some(value);
+        if is_changed {
+            self.is_touched = true;
+            set_clamps(&self.host, self.thread, value, self.max)?;
+            self.now = Some(value);
+        }
+        Ok(Applied { value, is_changed })
+    }
+
+    fn undo(&mut self) -> Result<(), ControlError> {
+        self.now = None;
+        if !std::mem::take(&mut self.is_touched) {
+            return Ok(());
+        }
+        self.saved.restore(&self.host).into_result()
+    }
+
+    /// That the kernel keeps the clamp; what it brings depends on how busy the thread is.
+    fn self_test(&mut self, _: &mut dyn Gauge) -> Result<SelfTest, ControlError> {
+        let peak = self.apply(Speed::Peak)?.value;
+        let reads = read_clamps(&self.host, self.thread);
+        self.undo()?;
+        let (reads, _) = reads?;
+        if reads == peak {
+            return Ok(SelfTest::default());
+        }
+        Err(ControlError::NoEffect {
+            lever: KIND,
+            expected: f64::from(peak),
+            measured: f64::from(reads),
+        })
+    }
+}
+
+impl Drop for Uclamp {
+    fn drop(&mut self) {
+        // Nobody is left to tell; what could not be put back is in the owner's journal.
+        drop(self.undo());
+    }
+}
+
+/// Puts a thread's clamps back, if it is still the same thread: kernel ids are used again.
+pub(crate) fn restore(
+    host: &Host,
+    thread: i32,
+    started: u64,
+    (min, max): (u32, u32),
+) -> Result<(), ControlError> {
+    if start_of(host, thread)? != started {
+        return Err(ControlError::Call {
+            lever: KIND,
+            call: "sched_setattr",
+            cause: std::io::Error::from_raw_os_error(libc::ESRCH),
+        });
+    }
+    set_clamps(host, thread, min, max)
+}
+
+fn read_clamps(host: &Host, thread: i32) -> Result<(u32, u32), ControlError> {
+    let call = "sched_getattr";
+    let read = host.threads().clamps(thread);
+    read.map_err(|cause| ControlError::Call {
+        lever: KIND,
+        call,
+        cause,
+    })
+}
+
+fn set_clamps(host: &Host, thread: i32, min: u32, max: u32) -> Result<(), ControlError> {
+    let call = "sched_setattr";
+    let set = host.threads().set_clamps(thread, min, max);
+    set.map_err(|cause| ControlError::Call {
+        lever: KIND,
+        call,
+        cause,
+    })
+}
+
+/// When a thread started, in ticks since boot: field 22 of its `stat`.
+fn start_of(host: &Host, thread: i32) -> Result<u64, ControlError> {
+    let place = Place::proc(format!("{thread}/stat"));
+    let text = host.read(&place)?;
+    // The name, field 2, is in brackets and may hold anything.
+    let after_name = text.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let field = after_name.split_whitespace().nth(19);
+    match field.and_then(|field| field.parse().ok()) {
+        Some(started) => Ok(started),
+        None => Err(ControlError::Malformed {
+            path: host.path(&place)?,
+            value: text,
+            expected: "the state of a thread",
+        }),
+    }
+}
+
+fn has_schedutil(host: &Host) -> Result<bool, ControlError> {
+    for name in host.list(&Place::sys("devices/system/cpu/cpufreq"))? {
+        let place = Place::sys(format!(
+            "devices/system/cpu/cpufreq/{name}/scaling_governor"
+        ));
+        if host.read_if_there(&place)?.as_deref() == Some("schedutil") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

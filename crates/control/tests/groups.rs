@@ -1,0 +1,281 @@
+//! CPU quota and burst of control groups: v1, v2, the account of a raised quota, and this machine.
+
+use std::fs;
+use std::path::Path;
+
+use bobtail_control::gauge::WorkGauge;
+use bobtail_control::group::quota::Quota;
+use bobtail_control::group::{CpuGroup, burst};
+use bobtail_control::{Actuator, Asked, Domain, Host, LeverKind, SavedState};
+use bobtail_policy::Speed;
+use bobtail_testkit::fake_kernel::{FakeKernel, Fault};
+
+const V1_QUOTA: &str = "sys/fs/cgroup/cpu/svc/cpu.cfs_quota_us";
+const V2_QUOTA: &str = "sys/fs/cgroup/svc/cpu.max";
+
+fn v1() -> FakeKernel {
+    let kernel = FakeKernel::with_cpus(2);
+    kernel.group_v1("svc", 60_000);
+    kernel
+}
+
+fn v2() -> FakeKernel {
+    let kernel = FakeKernel::with_cpus(2);
+    kernel.group_v2("svc", "60000");
+    kernel
+}
+
+fn own_group(kernel: &FakeKernel) -> CpuGroup {
+    CpuGroup::of_process(&kernel.host(), LeverKind::Quota, "self").unwrap()
+}
+
+fn quota(kernel: &FakeKernel) -> Quota {
+    Quota::open(&kernel.host(), &own_group(kernel), &Asked::default(), None).unwrap()
+}
+
+#[test]
+fn a_quota_is_raised_and_put_back_in_both_versions() {
+    for (kernel, file, base, peak) in [
+        (v1(), V1_QUOTA, "60000", "120000"),
+        (v2(), V2_QUOTA, "60000 100000", "120000 100000"),
+    ] {
+        let before = kernel.texts();
+        let mut lever = quota(&kernel);
+        assert_eq!(lever.lever().domain, Domain::Group("svc".to_owned()));
+        assert!(kernel.writes().is_empty(), "opening only reads");
+        lever.apply(Speed::Base).unwrap();
+        assert_eq!(kernel.text(file), base);
+        lever.apply(Speed::Peak).unwrap();
+        assert_eq!(kernel.text(file), peak);
+        lever.undo().unwrap();
+        assert_eq!(kernel.texts(), before);
+    }
+}
+
+#[test]
+fn another_process_restores_a_quota_from_the_journal() {
+    for kernel in [v1(), v2()] {
+        let before = kernel.texts();
+        let mut lever = quota(&kernel);
+        let journal = serde_json::to_string(lever.saved()).unwrap();
+        lever.apply(Speed::Peak).unwrap();
+        std::mem::forget(lever);
+        let saved: SavedState = serde_json::from_str(&journal).unwrap();
+        assert_eq!(saved.restore(&kernel.host()).restored, 1);
+        assert_eq!(kernel.texts(), before);
+    }
+}
+
+#[test]
+fn what_is_taken_beyond_the_quota_is_given_back() {
+    let kernel = v2();
+    let stat = |us: u64| {
+        kernel.put(
+            "sys/fs/cgroup/svc/cpu.stat",
+            &format!("usage_usec {us}\nuser_usec 1"),
+        );
+    };
+    let mut lever = quota(&kernel);
+    let mut value = |speed| lever.apply(speed).unwrap().value;
+    assert_eq!(value(Speed::Peak), 120_000);
+    // An hour of CPU time: far more than its quota in whatever time this test takes.
+    stat(3_600_000_000);
+    assert_eq!(
+        value(Speed::Peak),
+        54_000,
+        "no credit: below the quota until it is paid"
+    );
+    assert_eq!(value(Speed::Base), 54_000);
+    assert!(lever.debt_ns() > 3_000_000_000_000);
+    lever.undo().unwrap();
+    assert_eq!(kernel.text(V2_QUOTA), "60000 100000");
+}
+
+#[test]
+fn without_an_account_the_most_that_can_have_been_used_counts() {
+    let kernel = v1();
+    kernel.remove("sys/fs/cgroup/cpuacct");
+    let host = kernel.host();
+    let debt_max_us = Some(1);
+    let mut lever =
+        Quota::open(&host, &own_group(&kernel), &Asked::default(), debt_max_us).unwrap();
+    assert_eq!(lever.apply(Speed::Peak).unwrap().value, 120_000);
+    // 0.6 of a CPU more than the quota, for at least this time.
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    assert_eq!(lever.apply(Speed::Peak).unwrap().value, 54_000);
+    assert!(lever.debt_ns() >= 3_000_000);
+}
+
+#[test]
+fn burst_is_raised_to_the_quota_and_put_back() {
+    for (kernel, file) in [
+        (v1(), "sys/fs/cgroup/cpu/svc/cpu.cfs_burst_us"),
+        (v2(), "sys/fs/cgroup/svc/cpu.max.burst"),
+    ] {
+        let before = kernel.texts();
+        let mut lever =
+            burst::open(&kernel.host(), &own_group(&kernel), &Asked::default()).unwrap();
+        lever.self_test(&mut WorkGauge::default()).unwrap();
+        assert_eq!(kernel.texts(), before);
+        lever.apply(Speed::Peak).unwrap();
+        assert_eq!(kernel.text(file), "60000");
+        drop(lever);
+        assert_eq!(kernel.texts(), before);
+    }
+}
+
+#[test]
+fn groups_without_a_limit_and_values_out_of_range_are_refused() {
+    let refused = |kernel: &FakeKernel, asked: Asked| {
+        let group = CpuGroup::of_process(&kernel.host(), LeverKind::Quota, "self");
+        let lever = group.and_then(|group| Quota::open(&kernel.host(), &group, &asked, None));
+        lever.unwrap_err().to_string()
+    };
+    let unlimited = FakeKernel::with_cpus(2);
+    unlimited.group_v2("svc", "max");
+    let told = refused(&unlimited, Asked::default());
+    assert_eq!(
+        told,
+        "quota is not available: the group /svc has no limit to raise"
+    );
+    let unlimited = FakeKernel::with_cpus(2);
+    unlimited.group_v1("svc", -1);
+    let told = refused(&unlimited, Asked::default());
+    assert_eq!(
+        told,
+        "quota is not available: the group /svc has no limit to raise"
+    );
+    let root = FakeKernel::with_cpus(2);
+    root.group_v1("", 60_000);
+    root.put("sys/fs/cgroup/cpu/release_agent", "");
+    let told = refused(&root, Asked::default());
+    assert_eq!(
+        told,
+        "quota is not available: the control group / has no CPU quota of its own"
+    );
+    let told = refused(
+        &v2(),
+        Asked {
+            peak: Some(300_000),
+            ..Asked::default()
+        },
+    );
+    assert_eq!(told, "peak of 300000 µs: quota allows 1000 to 200000 µs");
+    let broken = v2();
+    broken.put(V2_QUOTA, "much");
+    assert!(refused(&broken, Asked::default()).contains("not a quota and a period"));
+}
+
+#[test]
+fn a_read_only_group_and_a_quota_that_ignores_are_told() {
+    let kernel = v2();
+    kernel.spoil("sys/fs/cgroup", Fault::Open(libc::EROFS));
+    let group = own_group(&kernel);
+    let told = Quota::open(&kernel.host(), &group, &Asked::default(), None)
+        .unwrap_err()
+        .to_string();
+    assert!(told.contains("cpu.max does not take"), "{told}");
+    assert!(told.contains("a container mounts it read-only"), "{told}");
+    kernel.mend("sys/fs/cgroup");
+    kernel.spoil(V2_QUOTA, Fault::Ignores);
+    let told = quota(&kernel)
+        .self_test(&mut WorkGauge::default())
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        told,
+        "/fake/sys/fs/cgroup/svc/cpu.max took \"120000\" and says \"60000\""
+    );
+}
+
+/// A child group of this machine's root, for this test alone; removed with its owner.
+struct RealGroup(&'static str);
+
+impl RealGroup {
+    const NAME: &'static str = "bobtail-control-test";
+
+    /// In whichever version this machine has its CPU controller.
+    fn create() -> Self {
+        let mounts = [
+            "/sys/fs/cgroup/cpu",
+            "/sys/fs/cgroup/cpu,cpuacct",
+            "/sys/fs/cgroup",
+        ];
+        let has_cpu = |mount: &&str| {
+            let controllers = fs::read_to_string(Path::new(mount).join("cgroup.controllers"));
+            let is_v2 = controllers.is_ok_and(|text| text.split_whitespace().any(|c| c == "cpu"));
+            is_v2 || Path::new(mount).join("cpu.cfs_quota_us").exists()
+        };
+        let mount = mounts.into_iter().find(has_cpu).expect("a CPU controller");
+        let group = Self(mount);
+        fs::create_dir_all(group.file("")).expect("a group needs root");
+        group
+    }
+
+    fn file(&self, name: &str) -> std::path::PathBuf {
+        Path::new(self.0)
+            .join(format!("{}-{}", Self::NAME, std::process::id()))
+            .join(name)
+    }
+
+    fn limit(&self, quota_us: u32) {
+        let v1 = self.file("cpu.cfs_quota_us");
+        let file = if v1.exists() {
+            v1
+        } else {
+            self.file("cpu.max")
+        };
+        fs::write(file, quota_us.to_string()).unwrap();
+    }
+}
+
+impl Drop for RealGroup {
+    fn drop(&mut self) {
+        fs::remove_dir(self.file("")).unwrap();
+    }
+}
+
+#[test]
+fn the_kernel_of_this_machine_takes_quota_and_burst_and_gets_them_back() {
+    let real = RealGroup::create();
+    let host = Host::default();
+    let name = format!("{}-{}", RealGroup::NAME, std::process::id());
+    let group = CpuGroup::find(&host, LeverKind::Quota, &name).unwrap();
+    let open = |asked| Quota::open(&host, &group, &asked, None);
+    let told = open(Asked::default()).unwrap_err().to_string();
+    assert!(told.contains("has no limit to raise"), "{told}");
+    real.limit(60_000);
+    let mut gauge = WorkGauge::default();
+    let mut lever = open(Asked {
+        peak: Some(100_000),
+        ..Asked::default()
+    })
+    .unwrap();
+    lever.self_test(&mut gauge).unwrap();
+    lever.apply(Speed::Peak).unwrap();
+    let journal = lever.saved().clone();
+    std::mem::forget(lever);
+    assert_eq!(
+        open(Asked::default()).unwrap().lever().range.base,
+        100_000,
+        "still raised"
+    );
+    let restored = journal.restore(&host);
+    assert_eq!(
+        (restored.restored, restored.failed.len()),
+        (1, 0),
+        "{restored:?}"
+    );
+    assert_eq!(open(Asked::default()).unwrap().lever().range.base, 60_000);
+    let mut lever = burst::open(&host, &group, &Asked::default()).unwrap();
+    lever.self_test(&mut gauge).unwrap();
+    lever.apply(Speed::Peak).unwrap();
+    lever.undo().unwrap();
+    // As the real kernel does: no burst above the quota.
+    let asked = Asked {
+        peak: Some(70_000),
+        ..Asked::default()
+    };
+    let told = burst::open(&host, &group, &asked).unwrap_err().to_string();
+    assert_eq!(told, "peak of 70000 µs: burst allows 0 to 60000 µs");
+}
