@@ -1,5 +1,6 @@
 //! What JavaScript calls: `start`, `roll`, `flush`, `intern`, `adopt`, `message`, `begin`, `pause`,
-//! `resume`, `stop`, `inspect`; without a recording, `sense`, `unsense` and `readSenses`.
+//! `resume`, `stop`, `inspect`; without a recording, `sense`, `unsense`, `readSenses`, `drive` and
+//! `readDriver`.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_void};
@@ -8,7 +9,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use bobtail_trace::layout::{HEADER_BYTES, bound, live};
 use bobtail_trace::record::{LoopKind, LossKind};
 
-use crate::act::{self, senses};
+use bobtail_control::emulated::Emulation;
+
+use crate::act::plan::{self, Plan};
+use crate::act::{self, driver, senses};
 use crate::clock::monotonic_ns;
 use crate::fd_table;
 use crate::loop_state::{even_paused, is_paused, state};
@@ -25,7 +29,7 @@ const CHUNK_BYTES: u32 = 1 << 20;
 const RING_SLOTS: u32 = 4;
 const MAX_BYTES: f64 = 1e9;
 
-const FUNCTIONS: [(&CStr, Callback); 14] = [
+const FUNCTIONS: [(&CStr, Callback); 16] = [
     (c"start", start_recording),
     (c"roll", roll),
     (c"flush", flush),
@@ -40,6 +44,8 @@ const FUNCTIONS: [(&CStr, Callback); 14] = [
     (c"sense", sense),
     (c"unsense", unsense),
     (c"readSenses", read_senses),
+    (c"drive", drive),
+    (c"readDriver", read_driver),
 ];
 
 /// Called by Node when the addon is loaded.
@@ -127,6 +133,8 @@ export!(inspect, |scope, _arguments: 0| inspect_with(scope));
 export!(sense, |scope, _arguments: 0| sense_with(scope));
 export!(unsense, |scope, _arguments: 0| scope.boolean(act::stop()));
 export!(read_senses, |scope, _arguments: 0| read_senses_with(scope));
+export!(drive, |scope, arguments: 1| drive_with(scope, arguments[0]));
+export!(read_driver, |scope, _arguments: 0| read_driver_with(scope));
 
 thread_local! {
     /// Environment of this thread whose end is waited for; 0 none.
@@ -228,6 +236,58 @@ fn read_senses_with(scope: Scope) -> Value {
     let sums = &sensed.shared.sensed;
     set(c"collecting", u64::from(sums.collecting.load(Relaxed)));
     set(c"collections", sums.collections.load(Relaxed));
+    result
+}
+
+/// Drives a lever by a policy from now on; gives both as text.
+fn drive_with(scope: Scope, options: Value) -> Value {
+    let number = |name: &CStr| scope.to_number(scope.get(options, name));
+    let text = |name: &CStr| {
+        scope
+            .to_string(scope.get(options, name))
+            .unwrap_or_default()
+    };
+    let default = Emulation::default();
+    let plan = Plan {
+        policy: text(c"policy"),
+        actuator: text(c"actuator"),
+        cpus: number(c"cpu").map(|cpu| cpu as u32).into_iter().collect(),
+        base_khz: number(c"baseKhz").map(|khz| khz as u32),
+        peak_khz: number(c"peakKhz").map(|khz| khz as u32),
+        emulation: Emulation {
+            full_khz: number(c"fullKhz").map_or(default.full_khz, |khz| khz as u32),
+            latency_ns: number(c"latencyNs").map_or(default.latency_ns, |ns| ns as u64),
+            ..default
+        },
+    };
+    match plan::drive(&plan) {
+        Ok((lever, policy)) => {
+            let result = scope.object();
+            scope.set(result, c"policy", scope.string(&policy));
+            scope.set(result, c"lever", scope.string(lever.kind.word()));
+            scope.set(result, c"about", scope.string(&lever.about));
+            scope.set(result, c"isEmulated", scope.boolean(lever.is_emulated));
+            scope.set(result, c"base", scope.number(f64::from(lever.range.base)));
+            scope.set(result, c"peak", scope.number(f64::from(lever.range.peak)));
+            result
+        }
+        Err(refusal) => scope.throw(refusal.code, &refusal.message),
+    }
+}
+
+/// What the driver of this process did so far.
+fn read_driver_with(scope: Scope) -> Value {
+    let counters = &driver::COUNTERS;
+    let result = scope.object();
+    let set = |name: &CStr, value: u64| scope.set(result, name, scope.number(value as f64));
+    let [collections, lengths, heads] = &counters.by_reason;
+    set(c"looks", counters.looks.load(Relaxed));
+    set(c"boosts", counters.boosts.load(Relaxed));
+    set(c"boostedNs", counters.boosted_until_ns(monotonic_ns()));
+    set(c"forCollection", collections.load(Relaxed));
+    set(c"forQueueLength", lengths.load(Relaxed));
+    set(c"forHead", heads.load(Relaxed));
+    set(c"refused", counters.refused.load(Relaxed));
     result
 }
 

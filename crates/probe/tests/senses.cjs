@@ -7,7 +7,7 @@ const { Worker, isMainThread } = require('node:worker_threads');
 
 const probe = { exports: {} };
 process.dlopen(probe, process.env.BOBTAIL_PROBE);
-const { sense, unsense, readSenses, start, stop } = probe.exports;
+const { sense, unsense, readSenses, start, stop, drive, readDriver } = probe.exports;
 const [, , name, out] = process.argv;
 
 const CONNECTIONS = 8;
@@ -121,7 +121,60 @@ function worker() {
   setTimeout(() => setTimeout(() => parentPort.postMessage(readSenses()), 2), 1);
 }
 
-const scenarios = { queue, collections, refusals, workers, worker };
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const LEVER = { actuator: 'emulated' };
+
+/** Collections, each a boost, and pauses between them. */
+async function collectionsBoosted() {
+  sense();
+  const driver = drive({ policy: 'gc-boost:worth=0,hold=1ms', ...LEVER });
+  const before = readDriver();
+  for (let n = 0; n < 20; n++) {
+    globalThis.gc();
+    await sleep(10);
+  }
+  const after = readDriver();
+  await sleep(50);
+  const later = readDriver();
+  await sleep(20);
+  const last = readDriver();
+  return { driver, before, after, later, last, again: codeOf(() => drive({})) };
+}
+
+/** Many short events, then a long one. */
+async function longEvent() {
+  sense();
+  drive({ policy: 'queue-boost:k=3,window=32,head-min=5ms', ...LEVER });
+  for (let n = 0; n < 100; n++) {
+    await new Promise((resolve) => require('node:fs').stat('/', resolve));
+  }
+  const before = readDriver();
+  spin(40);
+  return { before, after: readDriver() };
+}
+
+function notDriven() {
+  const codes = {};
+  for (const [what, options] of Object.entries({
+    policy: { policy: 'nonsense', ...LEVER },
+    setting: { policy: 'queue-boost:k=0.1', ...LEVER },
+    lever: { policy: 'gc-boost', actuator: 'nonsense' },
+    range: { policy: 'gc-boost', ...LEVER, baseKhz: 1 },
+  })) {
+    codes[what] = codeOf(() => drive(options));
+  }
+  return codes;
+}
+
+const driving = { collectionsBoosted, longEvent, notDriven };
+const scenarios = {
+  ...driving,
+  queue,
+  collections,
+  refusals,
+  workers,
+  worker,
+};
 Promise.resolve(scenarios[name]()).then((result) => {
   if (isMainThread) process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0));
 });

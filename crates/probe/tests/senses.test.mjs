@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
-import { nodes, run, temporary, traces } from './observed.mjs';
+import { leaveOut, nodes, run, temporary, traces } from './observed.mjs';
 
 const script = 'senses.cjs';
+const mayBeRealTime = process.getuid() === 0;
 
 for (const node of nodes) {
   const version = execFileSync(node, ['-p', 'process.version'], { encoding: 'utf8' }).trim();
@@ -62,6 +63,44 @@ for (const node of nodes) {
       const { own, main } = await run(node, temporary(t), 'workers', { script });
       for (const senses of own) assert.ok(senses.headNs > 0);
       assert.ok(main.polls > 0);
+    });
+
+    it('drive a lever through collections', async (t) => {
+      if (!mayBeRealTime) return leaveOut(t, 'needs root for real-time threads');
+      const flags = ['--expose-gc', '--single-threaded-gc'];
+      const how = { script, flags };
+      const told = await run(node, temporary(t), 'collectionsBoosted', how);
+      const { driver, before, after, later, last, again } = told;
+      assert.deepEqual(
+        [driver.lever, driver.isEmulated, driver.policy],
+        ['emulated', true, 'gc-boost:hold=1ms,worth=0'],
+      );
+      assert.match(driver.about, /EMULATED/);
+      const boosts = after.boosts - before.boosts;
+      assert.equal(boosts, 20);
+      assert.equal(after.forCollection - before.forCollection, boosts);
+      assert.equal(after.forHead, 0);
+      // Each at least as long as it is held, and none is left raised.
+      assert.ok(later.boostedNs - before.boostedNs >= 20e6, JSON.stringify(later));
+      assert.ok(last.boostedNs === later.boostedNs || last.boosts > later.boosts);
+      assert.equal(later.refused, 0);
+      assert.equal(again, 'BOBTAIL_POLICY');
+    });
+
+    it('drive a lever while an event runs long', async (t) => {
+      if (!mayBeRealTime) return leaveOut(t, 'needs root for real-time threads');
+      const { before, after } = await run(node, temporary(t), 'longEvent', { script });
+      assert.ok(after.forHead > before.forHead, JSON.stringify({ before, after }));
+      assert.ok(after.boostedNs - before.boostedNs >= 1e6, JSON.stringify({ before, after }));
+    });
+
+    it('do not drive what there is not', async (t) => {
+      assert.deepEqual(await run(node, temporary(t), 'notDriven', { script }), {
+        policy: 'BOBTAIL_POLICY',
+        setting: 'BOBTAIL_POLICY',
+        lever: 'BOBTAIL_LEVER_UNKNOWN',
+        range: 'BOBTAIL_LEVER_RANGE',
+      });
     });
   });
 }

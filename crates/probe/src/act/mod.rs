@@ -1,5 +1,7 @@
 //! The act flow inside the observed process: senses of its loops, read by the thread that decides.
 
+pub mod driver;
+pub mod plan;
 pub mod senses;
 
 use std::ffi::c_int;
@@ -72,8 +74,10 @@ unsafe extern "C" fn begin_collection(
     _: c_int,
     _: *mut std::ffi::c_void,
 ) {
-    if let Some(sensed) = sensed() {
-        sensed.begin_collection(kind as u32);
+    if let Some(sensed) = sensed()
+        && sensed.begin_collection(kind as u32)
+    {
+        driver::note_collection();
     }
 }
 
@@ -83,7 +87,9 @@ unsafe extern "C" fn end_collection(
     _: c_int,
     _: *mut std::ffi::c_void,
 ) {
-    if let Some(sensed) = sensed() {
-        sensed.end_collection();
+    if let Some(sensed) = sensed()
+        && sensed.end_collection()
+    {
+        driver::note_collection();
     }
 }

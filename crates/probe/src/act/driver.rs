@@ -1,0 +1,430 @@
+//! Looks at the sensed loops, lets a policy decide, and moves a lever: the act flow at work.
+//!
+//! A thread of its own, because a decision must also come while the loop is stuck in one event,
+//! which is what Queue Boost is about; and because levers are system calls, which the loop shall
+//! not make. The loop only wakes it: when V8 begins or ends a collection, and when it goes to work
+//! after the driver has gone to sleep.
+
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+
+use bobtail_control::{Actuator, ControlError};
+use bobtail_policy::{Decider, Decision, LeverFacts, Policy, Reading, Reasons, Speed};
+
+use crate::act::sensed_loops;
+use crate::act::senses;
+use crate::clock::monotonic_ns;
+
+/// Without work for so long, the driver waits for the loop instead of looking.
+const IDLE_NS: u64 = 2_000_000;
+/// It looks again after so long at the latest: the loop may have gone to work just when the driver
+/// went to sleep, which a fence at every turn of the loop would rule out, at its cost.
+const ASLEEP_NS: u64 = 10_000_000;
+
+/// Wakes the driver; counts, so that none is missed.
+static WAKE: AtomicU32 = AtomicU32::new(0);
+/// A driver runs and is to be woken by collections.
+static IS_DRIVING: AtomicBool = AtomicBool::new(false);
+/// The driver sleeps until a loop goes to work.
+static IS_ASLEEP: AtomicBool = AtomicBool::new(false);
+
+/// What a driver did so far; for any thread.
+#[derive(Debug)]
+pub struct Counters {
+    /// Times it looked.
+    pub looks: AtomicU64,
+    /// Boosts that began, and for how long there was one, without the one under way.
+    pub boosts: AtomicU64,
+    pub boosted_ns: AtomicU64,
+    /// When the one under way began (CLOCK_MONOTONIC); 0 none.
+    pub boosted_since_ns: AtomicU64,
+    /// Boosts that began for a collection, a long queue, a long event; one may have several.
+    pub by_reason: [AtomicU64; 3],
+    /// Changes the lever refused.
+    pub refused: AtomicU64,
+}
+
+/// Of this process's driver.
+pub static COUNTERS: Counters = Counters::new();
+
+const REASONS: [Reasons; 3] = [Reasons::COLLECTION, Reasons::QUEUE_LENGTH, Reasons::HEAD];
+
+impl Counters {
+    const fn new() -> Self {
+        Self {
+            looks: AtomicU64::new(0),
+            boosts: AtomicU64::new(0),
+            boosted_ns: AtomicU64::new(0),
+            boosted_since_ns: AtomicU64::new(0),
+            by_reason: [const { AtomicU64::new(0) }; 3],
+            refused: AtomicU64::new(0),
+        }
+    }
+
+    /// Boosted time until now, with the boost under way.
+    pub fn boosted_until_ns(&self, now_ns: u64) -> u64 {
+        let under_way_ns = match self.boosted_since_ns.load(Relaxed) {
+            0 => 0,
+            since_ns => now_ns.saturating_sub(since_ns),
+        };
+        self.boosted_ns.load(Relaxed) + under_way_ns
+    }
+}
+
+/// A collection begins or ends: a moment to decide. For the loop's thread.
+pub fn note_collection() {
+    if IS_DRIVING.load(Relaxed) {
+        wake();
+    }
+}
+
+/// The loop goes to work: the driver must look, if it sleeps.
+#[inline]
+pub fn note_work() {
+    if IS_ASLEEP.load(Relaxed) && IS_ASLEEP.swap(false, SeqCst) {
+        wake();
+    }
+}
+
+fn wake() {
+    WAKE.fetch_add(1, SeqCst);
+    // SAFETY: wakes who waits on a static word.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            WAKE.as_ptr(),
+            libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+            1,
+        );
+    }
+}
+
+/// Waits for a wake-up after the `seen`th, at most this long.
+fn wait(seen: u32, at_most_ns: u64) {
+    let time = libc::timespec {
+        tv_sec: (at_most_ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (at_most_ns % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: a static word and a time that outlives the call; any return is a reason to look.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            WAKE.as_ptr(),
+            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+            seen,
+            &raw const time,
+        );
+    }
+}
+
+/// A policy with a lever in its hand.
+pub struct Driver {
+    policy: Policy,
+    facts: LeverFacts,
+    actuator: Box<dyn Actuator>,
+    /// By number of the loop: what decides for it.
+    deciders: Vec<(usize, Box<dyn Decider>)>,
+    speed: Option<Speed>,
+    /// Since when nothing was to be done; 0 something is.
+    idle_since_ns: u64,
+    counters: &'static Counters,
+}
+
+/// What follows from a look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Next {
+    /// When to look again.
+    pub look_ns: u64,
+    /// No loop has had work for a while.
+    pub is_idle: bool,
+}
+
+impl Driver {
+    pub fn new(
+        policy: Policy,
+        facts: LeverFacts,
+        actuator: Box<dyn Actuator>,
+        counters: &'static Counters,
+    ) -> Self {
+        Self {
+            policy,
+            facts,
+            actuator,
+            deciders: Vec::new(),
+            speed: None,
+            idle_since_ns: 0,
+            counters,
+        }
+    }
+
+    /// Decides by the readings of all loops, each with its number, and moves the lever. The
+    /// fastest speed that a loop wants wins: they share the lever.
+    ///
+    /// # Errors
+    /// The lever refused; it is asked again at the next change.
+    pub fn look(
+        &mut self,
+        now_ns: u64,
+        readings: &[(usize, Reading)],
+    ) -> Result<Next, ControlError> {
+        self.counters.looks.fetch_add(1, Relaxed);
+        self.deciders
+            .retain(|(index, _)| readings.iter().any(|(known, _)| known == index));
+        let mut speed = None;
+        let mut reasons = Reasons::default();
+        let mut look_ns = now_ns.saturating_add(ASLEEP_NS);
+        for (index, reading) in readings {
+            let decision = self.decide(*index, reading);
+            speed = faster(speed, decision.speed);
+            reasons = reasons | decision.reasons;
+            look_ns = look_ns.min(decision.look_again_ns.unwrap_or(u64::MAX));
+        }
+        let speed = speed.unwrap_or(Speed::Base);
+        let is_working = readings
+            .iter()
+            .any(|(_, reading)| reading.head_ns > 0 || reading.collection.is_some());
+        if is_working || speed == Speed::Peak {
+            self.idle_since_ns = 0;
+        } else if self.idle_since_ns == 0 {
+            self.idle_since_ns = now_ns;
+        }
+        self.set(now_ns, speed, reasons)?;
+        Ok(Next {
+            look_ns,
+            is_idle: self.idle_since_ns != 0 && now_ns - self.idle_since_ns >= IDLE_NS,
+        })
+    }
+
+    fn decide(&mut self, index: usize, reading: &Reading) -> Decision {
+        let known = self.deciders.iter().position(|(known, _)| *known == index);
+        let at = known.unwrap_or_else(|| {
+            self.deciders.push((index, self.policy.start(&self.facts)));
+            self.deciders.len() - 1
+        });
+        self.deciders[at].1.decide(reading)
+    }
+
+    fn set(&mut self, now_ns: u64, speed: Speed, reasons: Reasons) -> Result<(), ControlError> {
+        if self.speed == Some(speed) {
+            return Ok(());
+        }
+        self.actuator.apply(speed).inspect_err(|_| {
+            self.counters.refused.fetch_add(1, Relaxed);
+        })?;
+        let counters = self.counters;
+        match speed {
+            Speed::Peak => {
+                counters.boosts.fetch_add(1, Relaxed);
+                counters.boosted_since_ns.store(now_ns, Relaxed);
+                for (reason, count) in REASONS.into_iter().zip(&counters.by_reason) {
+                    if reasons.contains(reason) {
+                        count.fetch_add(1, Relaxed);
+                    }
+                }
+            }
+            _ => {
+                let boosted_ns = counters.boosted_until_ns(now_ns);
+                counters.boosted_since_ns.store(0, Relaxed);
+                counters.boosted_ns.store(boosted_ns, Relaxed);
+            }
+        }
+        self.speed = Some(speed);
+        Ok(())
+    }
+
+    /// Until the process ends.
+    pub fn run(mut self) {
+        IS_DRIVING.store(true, SeqCst);
+        let mut readings = Vec::with_capacity(8);
+        loop {
+            let seen = WAKE.load(SeqCst);
+            readings.clear();
+            let loops = sensed_loops();
+            readings.extend(
+                loops
+                    .iter()
+                    .map(|shared| (shared.index, senses::read(shared))),
+            );
+            drop(loops);
+            let now_ns = monotonic_ns();
+            // What the lever refused is counted, and tried again with the next change.
+            let next = self.look(now_ns, &readings).unwrap_or(Next {
+                look_ns: now_ns + ASLEEP_NS,
+                is_idle: false,
+            });
+            let look_ns = match next.is_idle {
+                true => now_ns + ASLEEP_NS,
+                false => next.look_ns,
+            };
+            IS_ASLEEP.store(next.is_idle, SeqCst);
+            wait(seen, look_ns.saturating_sub(monotonic_ns()).max(1));
+            IS_ASLEEP.store(false, SeqCst);
+        }
+    }
+}
+
+/// The faster of two speeds; a frequency is slower than the peak and faster than the base.
+fn faster(one: Option<Speed>, other: Speed) -> Option<Speed> {
+    let rank = |speed| match speed {
+        Speed::Peak => u32::MAX,
+        Speed::Khz(khz) => khz,
+        _ => 0,
+    };
+    match one {
+        Some(one) if rank(one) >= rank(other) => Some(one),
+        _ => Some(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bobtail_control::gauge::Gauge;
+    use bobtail_control::{Applied, Asked, Lever, SavedState, SelfTest};
+    use bobtail_policy::{Collection, CollectionKind};
+    use std::sync::{Arc, Mutex};
+
+    /// Notes what is asked of it.
+    #[derive(Debug)]
+    struct Noted(Arc<Mutex<Vec<Speed>>>, bool);
+
+    impl Actuator for Noted {
+        fn lever(&self) -> &Lever {
+            unreachable!("the driver was told before")
+        }
+        fn saved(&self) -> &SavedState {
+            unreachable!("nothing is restored here")
+        }
+        fn apply(&mut self, speed: Speed) -> Result<Applied, ControlError> {
+            if self.1 {
+                let asked = Asked::default();
+                return Err(ControlError::Unavailable {
+                    lever: bobtail_control::LeverKind::Emulated,
+                    why: format!("{asked:?}"),
+                });
+            }
+            self.0.lock().unwrap().push(speed);
+            Ok(Applied {
+                value: 1,
+                is_changed: true,
+            })
+        }
+        fn undo(&mut self) -> Result<(), ControlError> {
+            Ok(())
+        }
+        fn self_test(&mut self, _: &mut dyn Gauge) -> Result<SelfTest, ControlError> {
+            unreachable!("tested before")
+        }
+    }
+
+    fn driver(policy: &str, refuses: bool) -> (Driver, Arc<Mutex<Vec<Speed>>>) {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let lever = Box::new(Noted(asked.clone(), refuses));
+        let counters = Box::leak(Box::new(Counters::new()));
+        let policy = policy.parse().expect("a policy");
+        let driver = Driver::new(policy, LeverFacts::default(), lever, counters);
+        (driver, asked)
+    }
+
+    fn working(now_ns: u64) -> Reading {
+        Reading {
+            now_ns,
+            head_ns: 5,
+            ..Reading::default()
+        }
+    }
+
+    fn collecting(now_ns: u64) -> Reading {
+        Reading {
+            collection: Some(Collection {
+                kind: CollectionKind::MarkCompact,
+                begin_ns: now_ns,
+            }),
+            ..working(now_ns)
+        }
+    }
+
+    const GC: &str = "gc-boost:hold=1ms,worth=0";
+
+    #[test]
+    fn one_loop_that_collects_boosts_all_that_share_the_lever() {
+        let (mut driver, asked) = driver(GC, false);
+        let look = |driver: &mut Driver, now_ns, one, two| {
+            driver.look(now_ns, &[(0, one), (7, two)]).expect("moved")
+        };
+        look(&mut driver, 1_000, working(1_000), working(1_000));
+        look(&mut driver, 2_000, working(2_000), collecting(2_000));
+        look(&mut driver, 3_000, collecting(3_000), collecting(2_000));
+        look(&mut driver, 500_000, working(500_000), working(500_000));
+        let counters = driver.counters;
+        assert_eq!(counters.boosted_until_ns(500_000), 498_000);
+        look(
+            &mut driver,
+            1_200_000,
+            working(1_200_000),
+            working(1_200_000),
+        );
+        assert_eq!(
+            *asked.lock().unwrap(),
+            [Speed::Base, Speed::Peak, Speed::Base]
+        );
+        assert_eq!(counters.boosts.load(Relaxed), 1);
+        assert_eq!(counters.boosted_until_ns(9_000_000), 1_198_000);
+        assert_eq!(counters.by_reason[0].load(Relaxed), 1);
+        assert_eq!(counters.by_reason[2].load(Relaxed), 0);
+    }
+
+    #[test]
+    fn a_loop_that_ended_is_forgotten() {
+        let (mut driver, _) = driver(GC, false);
+        driver
+            .look(1_000, &[(0, working(1_000)), (1, working(1_000))])
+            .expect("moved");
+        assert_eq!(driver.deciders.len(), 2);
+        driver.look(2_000, &[(1, working(2_000))]).expect("moved");
+        assert_eq!(driver.deciders.len(), 1);
+    }
+
+    #[test]
+    fn it_sleeps_when_nothing_was_to_be_done_for_a_while() {
+        let (mut driver, _) = driver(GC, false);
+        let idle = |now_ns| Reading {
+            now_ns,
+            ..Reading::default()
+        };
+        let mut is_idle = |now_ns, reading| {
+            let next = driver.look(now_ns, &[(0, reading)]).expect("moved");
+            next.is_idle
+        };
+        assert!(!is_idle(1_000, working(1_000)));
+        assert!(!is_idle(2_000, idle(2_000)));
+        assert!(!is_idle(IDLE_NS, idle(IDLE_NS)));
+        assert!(is_idle(2_000 + IDLE_NS, idle(2_000 + IDLE_NS)));
+        assert!(!is_idle(3_000 + IDLE_NS, working(3_000 + IDLE_NS)));
+    }
+
+    #[test]
+    fn what_the_lever_refuses_is_counted_and_asked_again() {
+        let (mut driver, _) = driver(GC, true);
+        for at in 1..4 {
+            let error = driver.look(at, &[(0, working(at))]).expect_err("refused");
+            assert_eq!(error.code(), "BOBTAIL_LEVER_UNAVAILABLE");
+        }
+        assert_eq!(driver.counters.refused.load(Relaxed), 3);
+        assert_eq!(driver.counters.boosts.load(Relaxed), 0);
+    }
+
+    #[test]
+    fn speeds_are_ordered() {
+        let khz = Speed::Khz(3_300_000);
+        for (one, other, expected) in [
+            (None, Speed::Base, Speed::Base),
+            (Some(Speed::Base), khz, khz),
+            (Some(khz), Speed::Base, khz),
+            (Some(khz), Speed::Peak, Speed::Peak),
+            (Some(Speed::Peak), khz, Speed::Peak),
+        ] {
+            assert_eq!(faster(one, other), Some(expected));
+        }
+    }
+}
