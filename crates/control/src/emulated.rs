@@ -38,6 +38,25 @@ const LATENCY_MAX_NS: u64 = 1_000_000_000;
 const TOLERANCE: f64 = 0.07;
 const ATTEMPTS: usize = 3;
 
+/// Whether this process may have the real-time threads that the imitation needs; nothing is slowed.
+///
+/// # Errors
+///
+/// The kernel's refusal.
+pub fn check_rights() -> Result<(), ControlError> {
+    // On a thread of its own, which ends: the caller's scheduling stays what it is.
+    let trial = std::thread::spawn(|| syscalls::become_real_time(1));
+    let outcome = match trial.join() {
+        Ok(outcome) => outcome,
+        Err(panic) => std::panic::resume_unwind(panic),
+    };
+    outcome.map_err(|cause| ControlError::Call {
+        lever: KIND,
+        call: "sched_setscheduler",
+        cause,
+    })
+}
+
 /// What is imitated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Emulation {

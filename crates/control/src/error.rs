@@ -62,6 +62,8 @@ pub enum ControlError {
         expected: f64,
         measured: f64,
     },
+    #[error("powercap has no package of a processor that counts energy")]
+    NoCounter,
     #[error("{lever} is off: expected {expected:.3} of full speed, found {measured:.3}")]
     Off {
         lever: LeverKind,
@@ -85,6 +87,7 @@ impl ControlError {
             Self::Call { .. } => "BOBTAIL_LEVER_CALL",
             Self::Unavailable { .. } => "BOBTAIL_LEVER_UNAVAILABLE",
             Self::NoEffect { .. } => "BOBTAIL_LEVER_NO_EFFECT",
+            Self::NoCounter => "BOBTAIL_ENERGY_NO_COUNTER",
             Self::Off { .. } => "BOBTAIL_LEVER_OFF",
         }
     }

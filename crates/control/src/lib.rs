@@ -8,6 +8,7 @@
 pub mod actuator;
 pub mod cpufreq;
 pub mod emulated;
+pub mod energy;
 pub mod energy_preference;
 pub mod error;
 pub mod files;
@@ -20,6 +21,8 @@ pub mod latency;
 pub mod lever;
 pub mod plain_setting;
 pub mod saved;
+pub mod several;
+pub mod survey;
 mod syscalls;
 pub mod threads;
 pub mod topology;

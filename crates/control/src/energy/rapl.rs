@@ -1,0 +1,81 @@
+//! Energy as the processor counts it: RAPL, through powercap.
+//!
+//! Packages only: their zones contain those of cores and memory, so that nothing counts twice. The
+//! counters wrap around within minutes to hours, so they must be read more often than that.
+
+use crate::error::ControlError;
+use crate::host::{Host, Place};
+
+const DIRECTORY: &str = "class/powercap";
+
+/// The packages of this machine, and what they used since it was opened.
+#[derive(Debug)]
+pub struct Rapl {
+    host: Host,
+    packages: Vec<Package>,
+}
+
+#[derive(Debug)]
+struct Package {
+    name: String,
+    counter: Place,
+    /// The value after which the counter begins at 0 again.
+    last_value_uj: u64,
+    before_uj: u64,
+}
+
+impl Rapl {
+    /// Finds the packages and begins to count.
+    ///
+    /// # Errors
+    ///
+    /// When there are none, or a counter cannot be read: since 2020 only root may.
+    pub fn open(host: &Host) -> Result<Self, ControlError> {
+        let mut packages = vec![];
+        for zone in host.list(&Place::sys(DIRECTORY))? {
+            let place = |file: &str| Place::sys(format!("{DIRECTORY}/{zone}/{file}"));
+            let name = host.read_if_there(&place("name"))?;
+            let Some(name) = name.filter(|name| name.starts_with("package-")) else {
+                continue;
+            };
+            let counter = place("energy_uj");
+            packages.push(Package {
+                name,
+                last_value_uj: host.read_number(&place("max_energy_range_uj"))?,
+                before_uj: host.read_number(&counter)?,
+                counter,
+            });
+        }
+        if packages.is_empty() {
+            return Err(ControlError::NoCounter);
+        }
+        Ok(Self {
+            host: host.clone(),
+            packages,
+        })
+    }
+
+    /// The packages.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.packages.iter().map(|package| package.name.as_str())
+    }
+
+    /// What all packages used since the last call, or since they were opened, in µJ.
+    ///
+    /// # Errors
+    ///
+    /// When a counter cannot be read any longer.
+    pub fn used_uj(&mut self) -> Result<u64, ControlError> {
+        let mut sum_uj = 0_u64;
+        for package in &mut self.packages {
+            let now_uj: u64 = self.host.read_number(&package.counter)?;
+            let used_uj = match now_uj.checked_sub(package.before_uj) {
+                Some(used_uj) => used_uj,
+                None => now_uj + package.last_value_uj.saturating_sub(package.before_uj) + 1,
+            };
+            package.before_uj = now_uj;
+            sum_uj = sum_uj.saturating_add(used_uj);
+        }
+        Ok(sum_uj)
+    }
+}

@@ -1,0 +1,171 @@
+//! Which levers a host has: the best is chosen, the others are told with their reasons.
+
+use bobtail_control::energy::rapl::Rapl;
+use bobtail_control::energy::{EnergyKind, energy_sources};
+use bobtail_control::survey::{Survey, Target, auto, open, survey};
+use bobtail_control::{Asked, Domain, Host, LeverKind};
+use bobtail_policy::Speed;
+use bobtail_testkit::fake_kernel::{FakeKernel, FakePolicy, Fault};
+
+fn target() -> Target {
+    Target {
+        cpus: vec![],
+        // SAFETY: takes nothing and cannot fail.
+        thread: unsafe { libc::gettid() },
+        process: "self".to_owned(),
+    }
+}
+
+fn why_not(survey: &Survey, kind: LeverKind) -> String {
+    let report = survey
+        .levers
+        .iter()
+        .find(|lever| lever.kind == kind)
+        .unwrap();
+    report.why_not.clone().unwrap_or_default()
+}
+
+#[test]
+fn auto_takes_the_best_that_is_there() {
+    let kernel = FakeKernel::with_cpus(2);
+    kernel.group_v2("svc", "60000");
+    let chosen = || {
+        let found = survey(&kernel.host(), &target()).chosen;
+        let opened = auto(&kernel.host(), &target(), &Asked::default()).unwrap();
+        assert_eq!(Some(opened.lever().kind), found);
+        found.unwrap()
+    };
+    assert_eq!(chosen(), LeverKind::Quota);
+    for cpu in 0..2 {
+        kernel.cpufreq(&FakePolicy {
+            driver: "intel_pstate",
+            governors: "performance powersave",
+            governor: "powersave",
+            ..FakePolicy::of_cpu(cpu)
+        });
+    }
+    assert_eq!(chosen(), LeverKind::CpufreqMinMax);
+    // Only the hint may be written.
+    for cpu in 0..2 {
+        let file = format!("sys/devices/system/cpu/cpufreq/policy{cpu}/scaling_min_freq");
+        kernel.spoil(&file, Fault::Open(libc::EACCES));
+    }
+    assert_eq!(chosen(), LeverKind::EnergyPreference);
+    kernel.remove("sys/devices/system/cpu/cpufreq");
+    for cpu in 0..2 {
+        kernel.cpufreq(&FakePolicy::of_cpu(cpu));
+    }
+    kernel.mend("sys/devices/system/cpu/cpufreq/policy0/scaling_min_freq");
+    kernel.mend("sys/devices/system/cpu/cpufreq/policy1/scaling_min_freq");
+    assert_eq!(chosen(), LeverKind::CpufreqUserspace);
+    assert!(kernel.writes().is_empty(), "a survey only reads");
+}
+
+#[test]
+fn no_lever_is_an_honest_answer_with_reasons() {
+    let kernel = FakeKernel::with_cpus(1);
+    kernel.put("proc/self/cgroup", "0::/");
+    let nothing = auto(&kernel.host(), &target(), &Asked::default()).unwrap_err();
+    assert_eq!(nothing.chosen, None);
+    assert!(
+        nothing.summary().starts_with("no lever on this host ("),
+        "{}",
+        nothing.summary()
+    );
+    assert_eq!(
+        why_not(&nothing, LeverKind::CpufreqUserspace),
+        "no cpufreq policy for CPUs [0]"
+    );
+    assert_eq!(
+        why_not(&nothing, LeverKind::Quota),
+        "the control group / has no CPU quota of its own"
+    );
+    assert_eq!(
+        why_not(&nothing, LeverKind::IntelMinPerf),
+        "the driver is not intel_pstate"
+    );
+    let kinds: Vec<_> = nothing.levers.iter().map(|lever| lever.kind).collect();
+    assert_eq!(kinds.len(), 8);
+    assert_eq!(kinds.last(), Some(&LeverKind::Emulated));
+}
+
+#[test]
+fn several_clocks_move_as_one_and_only_those_of_the_target() {
+    let kernel = FakeKernel::with_cpus(4);
+    for cpu in 0..4 {
+        kernel.cpufreq(&FakePolicy::of_cpu(cpu));
+    }
+    kernel.siblings(&[0, 1]);
+    let before = kernel.texts();
+    let target = Target {
+        cpus: vec![1, 2],
+        ..target()
+    };
+    let kind = LeverKind::CpufreqUserspace;
+    let mut lever = open(&kernel.host(), &target, kind, &Asked::default()).unwrap();
+    assert_eq!(lever.lever().domain, Domain::Cpus(vec![0, 1, 2]));
+    assert!(lever.lever().about.starts_with("2 domains, each"));
+    assert!(lever.apply(Speed::Peak).unwrap().is_changed);
+    assert!(!lever.apply(Speed::Peak).unwrap().is_changed);
+    let speed = |cpu: u32| {
+        kernel.text(&format!(
+            "sys/devices/system/cpu/cpufreq/policy{cpu}/scaling_cur_freq"
+        ))
+    };
+    let speeds: Vec<_> = (0..4).map(speed).collect();
+    assert_eq!(speeds, ["800000", "4000000", "4000000", "800000"]);
+    let saved = lever.saved().clone();
+    std::mem::forget(lever);
+    assert_eq!(saved.restore(&kernel.host()).restored, 9);
+    assert_eq!(kernel.texts(), before);
+}
+
+#[test]
+fn this_machine_is_surveyed_and_left_as_it_is() {
+    let found = survey(&Host::default(), &target());
+    let told = serde_json::to_value(&found).unwrap();
+    assert_eq!(told["levers"].as_array().unwrap().len(), 8);
+    for lever in &found.levers {
+        assert_ne!(lever.is_available, lever.why_not.is_some(), "{lever:?}");
+    }
+    assert_eq!(found.energy.last().unwrap().kind, EnergyKind::Modelled);
+    assert!(
+        told["energy"][1]["about"]
+            .as_str()
+            .unwrap()
+            .starts_with("MODELLED")
+    );
+}
+
+#[test]
+fn rapl_counts_packages_and_survives_a_counter_that_wraps() {
+    let kernel = FakeKernel::default();
+    let zone = |zone: &str, name: &str, uj: u64| {
+        let file = |file: &str, text: &str| {
+            kernel.put(&format!("sys/class/powercap/{zone}/{file}"), text);
+        };
+        file("name", name);
+        file("max_energy_range_uj", "999");
+        file("energy_uj", &uj.to_string());
+    };
+    let host = kernel.host();
+    assert!(!energy_sources(&host)[0].is_available);
+    kernel.put("sys/class/powercap/intel-rapl/enabled", "1");
+    zone("intel-rapl:0", "package-0", 900);
+    zone("intel-rapl:0:0", "core", 500);
+    zone("intel-rapl:1", "package-1", 100);
+    let mut rapl = Rapl::open(&host).unwrap();
+    assert_eq!(
+        energy_sources(&host)[0].about,
+        "powercap: package-0, package-1"
+    );
+    assert_eq!(rapl.used_uj().unwrap(), 0);
+    zone("intel-rapl:0", "package-0", 950);
+    zone("intel-rapl:1", "package-1", 130);
+    assert_eq!(rapl.used_uj().unwrap(), 80);
+    // From 950 over 999 and 0 to 20 are 70 steps.
+    zone("intel-rapl:0", "package-0", 20);
+    assert_eq!(rapl.used_uj().unwrap(), 70);
+    kernel.remove("sys/class/powercap/intel-rapl:0/energy_uj");
+    assert!(rapl.used_uj().unwrap_err().is_gone());
+}
