@@ -7,6 +7,7 @@
 //! Everything that runs on these CPUs is slowed, and memory with it, unlike by a real frequency.
 
 mod calibration;
+mod claim;
 mod request;
 mod thief;
 
@@ -16,6 +17,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use bobtail_policy::Speed;
 
 use crate::actuator::{Actuator, Applied, SelfTest};
+use crate::emulated::claim::Claim;
 use crate::emulated::request::Requests;
 use crate::emulated::thief::{Thief, Totals};
 use crate::error::ControlError;
@@ -87,6 +89,8 @@ pub struct Emulated {
     emulation: Emulation,
     requests: Arc<Requests>,
     thieves: Vec<Thief>,
+    /// Dropped after the threads have ended.
+    _claims: Vec<Claim>,
     now: Option<u32>,
 }
 
@@ -97,7 +101,8 @@ impl Emulated {
     /// # Errors
     ///
     /// When the values make no sense, the process may not have real-time threads
-    /// (`CAP_SYS_NICE`, and no CPU group of its own under `CONFIG_RT_GROUP_SCHED`), or the speed
+    /// (`CAP_SYS_NICE`, and no CPU group of its own under `CONFIG_RT_GROUP_SCHED`), another one
+    /// imitates one of these CPUs, or the speed
     /// is off by more than 7 % in each of three attempts.
     pub fn start(cpus: &[u32], asked: &Asked, emulation: Emulation) -> Result<Self, ControlError> {
         let mut emulated = Self::start_uncalibrated(cpus, asked, emulation)?;
@@ -131,6 +136,10 @@ impl Emulated {
         let mut cpus = cpus.to_vec();
         cpus.sort_unstable();
         cpus.dedup();
+        let claims = cpus
+            .iter()
+            .map(|&cpu| Claim::of_cpu(cpu))
+            .collect::<Result<_, _>>()?;
         let requests = Arc::new(Requests::default());
         let start = |&cpu: &u32| Thief::start(cpu, &requests, emulation);
         let thieves = cpus.iter().map(start).collect::<Result<Vec<_>, _>>();
@@ -168,6 +177,7 @@ impl Emulated {
             emulation,
             requests,
             thieves,
+            _claims: claims,
             now: None,
         })
     }

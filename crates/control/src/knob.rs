@@ -96,3 +96,22 @@ impl Knob {
         self.file.let_go();
     }
 }
+
+/// Holds all of these settings, or none.
+///
+/// # Errors
+///
+/// The first that another process holds.
+pub(crate) fn hold_all<'a>(
+    knobs: impl IntoIterator<Item = &'a mut Knob>,
+) -> Result<(), ControlError> {
+    let mut held: Vec<&mut Knob> = vec![];
+    for knob in knobs {
+        if let Err(error) = knob.hold() {
+            held.into_iter().for_each(Knob::let_go);
+            return Err(error);
+        }
+        held.push(knob);
+    }
+    Ok(())
+}

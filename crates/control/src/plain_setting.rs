@@ -8,7 +8,7 @@ use crate::actuator::{Actuator, Applied, SelfTest};
 use crate::error::ControlError;
 use crate::gauge::Gauge;
 use crate::host::{Host, Place};
-use crate::knob::Knob;
+use crate::knob::{self, Knob};
 use crate::lever::Lever;
 use crate::saved::{SavedSetting, SavedState};
 
@@ -93,9 +93,7 @@ impl Actuator for PlainSetting {
         let value = self.lever.range.value(self.lever.kind, speed)?;
         let is_changed = self.now != Some(value);
         if !self.is_touched {
-            for knob in &mut self.knobs {
-                knob.hold()?;
-            }
+            knob::hold_all(&mut self.knobs)?;
             self.is_touched = true;
         }
         if is_changed {

@@ -175,3 +175,14 @@ pub(crate) fn set_clamps(thread: i32, min: u32, max: u32) -> io::Result<()> {
     checked(result as libc::c_int)?;
     Ok(())
 }
+
+/// Keeps signals of the process away from the calling thread.
+pub(crate) fn block_signals() {
+    // SAFETY: an all-zero set is valid, and filled before it is used; the old mask is not asked
+    // for. Neither call can fail with these arguments.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, std::ptr::null_mut());
+    }
+}

@@ -3,6 +3,7 @@
 use bobtail_control::cpufreq::min_max::CpufreqMinMax;
 use bobtail_control::cpufreq::userspace::CpufreqUserspace;
 use bobtail_control::gauge::Gauge;
+use bobtail_control::latency::measure_latency;
 use bobtail_control::topology::{FrequencyDomain, frequency_domains};
 use bobtail_control::{Actuator, Asked, ControlError, Domain, LeverKind, SavedState};
 use bobtail_policy::Speed;
@@ -444,4 +445,38 @@ fn a_journal_cannot_name_files_elsewhere() {
     let restored = saved.restore(&kernel.host());
     assert_eq!(restored.failed.len(), 2);
     assert!(matches!(restored.failed[0], ControlError::Outside { .. }));
+}
+
+#[test]
+fn who_is_refused_one_setting_holds_none() {
+    let kernel = FakeKernel::with_cpus(2);
+    kernel.cpufreq(&FakePolicy::of_cpu(0));
+    kernel.cpufreq(&FakePolicy::of_cpu(1));
+    let of_cpu_1 = frequency_domains(&kernel.host()).unwrap().remove(1);
+    kernel.siblings(&[0, 1]);
+    let both = only_domain(&kernel);
+    let open = |domain| CpufreqUserspace::open(&kernel.host(), domain, &[], &PAPER).unwrap();
+    let (mut first, mut refused) = (open(&of_cpu_1), open(&both));
+    first.apply(Speed::Peak).unwrap();
+    assert!(matches!(
+        refused.apply(Speed::Peak),
+        Err(ControlError::Held { .. })
+    ));
+    first.undo().unwrap();
+    // The one that was refused is still there, and must not stand in anybody's way.
+    open(&both).apply(Speed::Peak).unwrap();
+}
+
+#[test]
+fn changes_are_timed_and_undone() {
+    let (kernel, domain) = one_cpu();
+    let before = kernel.texts();
+    let mut lever = CpufreqUserspace::open(&kernel.host(), &domain, &[0], &PAPER).unwrap();
+    let latency = measure_latency(&mut lever, 50).unwrap();
+    assert_eq!(latency.changes, 100);
+    assert!(latency.p50_ns <= latency.p99_ns && latency.p99_ns <= latency.max_ns);
+    assert_eq!(kernel.texts(), before);
+    kernel.spoil(&file("scaling_setspeed"), Fault::Write(libc::EBUSY));
+    assert!(measure_latency(&mut lever, 1).is_err());
+    assert_eq!(kernel.texts(), before);
 }

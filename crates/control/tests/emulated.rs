@@ -171,3 +171,17 @@ fn what_makes_no_sense_is_refused_by_its_value() {
         "{absent}"
     );
 }
+
+#[test]
+fn a_cpu_is_imitated_once() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let lever = start(Emulation::default());
+    let again = Emulated::start(&[last_cpu()], &Asked::default(), Emulation::default());
+    let told = again.unwrap_err().to_string();
+    assert!(
+        told.contains("another bobtail imitates the frequency of CPU"),
+        "{told}"
+    );
+    drop(lever);
+    start(Emulation::default());
+}

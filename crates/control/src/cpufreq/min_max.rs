@@ -11,6 +11,7 @@ use crate::cpufreq::{self, Bounds, place};
 use crate::error::ControlError;
 use crate::gauge::{self, Gauge};
 use crate::host::Host;
+use crate::knob;
 use crate::lever::{Asked, Domain, Lever, LeverKind};
 use crate::saved::SavedState;
 use crate::topology::FrequencyDomain;
@@ -80,9 +81,7 @@ impl CpufreqMinMax {
 
     /// Takes the domain over: every policy to base, from wherever it is.
     fn hold(&mut self) -> Result<(), ControlError> {
-        for bounds in &mut self.bounds {
-            bounds.min.hold()?;
-        }
+        knob::hold_all(self.bounds.iter_mut().map(|bounds| &mut bounds.min))?;
         self.is_touched = true;
         let base = self.lever.range.base;
         for bounds in &mut self.bounds {

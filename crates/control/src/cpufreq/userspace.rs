@@ -11,7 +11,7 @@ use crate::cpufreq::{self, Bounds, place};
 use crate::error::ControlError;
 use crate::gauge::{self, Gauge};
 use crate::host::Host;
-use crate::knob::Knob;
+use crate::knob::{self, Knob};
 use crate::lever::{Asked, Domain, Lever, LeverKind, Range};
 use crate::saved::SavedState;
 use crate::topology::FrequencyDomain;
@@ -98,9 +98,7 @@ impl CpufreqUserspace {
 
     /// Takes the domain over: governor, bounds that let the range through, base everywhere.
     fn hold(&mut self) -> Result<(), ControlError> {
-        for governor in &mut self.governors {
-            governor.hold()?;
-        }
+        knob::hold_all(&mut self.governors)?;
         self.is_touched = true;
         let Range {
             base, peak, lowest, ..

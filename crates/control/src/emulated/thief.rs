@@ -19,6 +19,8 @@ const PRIORITY: i32 = 60;
 /// Before it is calibrated: what getting back to sleep costs, about.
 const EXIT_DEFAULT_NS: u64 = 10_000;
 
+const STACK_BYTES: usize = 128 << 10;
+
 /// A started thread; it ends when its requests say stop.
 #[derive(Debug)]
 pub(crate) struct Thief {
@@ -77,6 +79,7 @@ impl Thief {
         };
         let thread = thread::Builder::new()
             .name("bobtail-thief".to_owned())
+            .stack_size(STACK_BYTES)
             .spawn(body)
             .map_err(|cause| ("clone", cause))?;
         let no_answer = || ("clone", io::Error::other("the thread ended at once"));
@@ -116,6 +119,8 @@ impl Drop for Thief {
 }
 
 fn prepare(cpu: u32) -> Result<(), (&'static str, io::Error)> {
+    // A handler of the application must not run here, above everything else.
+    syscalls::block_signals();
     syscalls::set_affinity(&[cpu]).map_err(|cause| ("sched_setaffinity", cause))?;
     syscalls::become_real_time(PRIORITY).map_err(|cause| ("sched_setscheduler", cause))
 }
