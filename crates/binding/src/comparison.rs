@@ -6,13 +6,14 @@
 use std::path::Path;
 
 use bobtail_breakdown::compare::{
-    Diff, DiffSide, Profile, diff as compare, diff_page as page_of, gauge as gauge_profile, profile,
+    Diff, DiffSide, Profile, ROUNDS_MAX, diff as compare, diff_page as page_of,
+    gauge as gauge_profile, profile, rounds as compare_rounds,
 };
-use bobtail_breakdown::{Population, Survey, diff_side};
+use bobtail_breakdown::{Population, Survey, TAIL_PERCENTILE, diff_side};
 
 use crate::analysis::{facts, names, open, survey_all, to_json, why_nothing};
 use crate::error::BindingError;
-use crate::options::{GaugeOptions, ReportOptions, parse};
+use crate::options::{GaugeOptions, ReportOptions, RoundsOptions, parse};
 use crate::recording::Recording;
 
 /// Figures of a recording with their intervals, as a JSON array.
@@ -52,6 +53,28 @@ fn compared(
     let [(side_a, profile_a), (side_b, profile_b)] = [a.side(percentile)?, b.side(percentile)?];
     let diff = compare((side_a, &profile_a), (side_b, &profile_b), percentile);
     Ok((diff, [profile_a, profile_b]))
+}
+
+/// The latencies of a recording as JSON.
+pub fn latencies(dir: &Path) -> Result<String, BindingError> {
+    let surveyed = Surveyed::of(dir)?;
+    let population = Population::of(&surveyed.surveys, TAIL_PERCENTILE);
+    let buckets: Vec<(u64, u64)> = population.latencies.buckets().collect();
+    to_json(&buckets)
+}
+
+/// Two arms of an experiment as JSON.
+pub fn rounds(options_json: &str) -> Result<String, BindingError> {
+    let options: RoundsOptions = parse(options_json)?;
+    match compare_rounds(&options.a, &options.b) {
+        Some(diff) => to_json(&diff),
+        None => {
+            let (a, b) = (options.a.len(), options.b.len());
+            let reason =
+                format!("{a} and {b} rounds are no pairs, or not from 1 to {ROUNDS_MAX} of them");
+            Err(BindingError::Options { reason })
+        }
+    }
 }
 
 /// A recording after the first pass; it has finished requests.

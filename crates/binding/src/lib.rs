@@ -163,6 +163,27 @@ pub fn diff_page(
     }))
 }
 
+/// `latencies(dir)`: the latencies of a recording after warm-up, as a JSON array of
+/// `[latencyNs, requests]`, ascending and to three digits. Rejects like `report`.
+#[napi]
+pub fn latencies(dir: String) -> AsyncTask<Analysis> {
+    AsyncTask::new(Analysis::of(None, move || {
+        comparison::latencies(dir.as_ref())
+    }))
+}
+
+/// `rounds(optionsJson)`: two arms of an experiment that ran in turns, and how sure their ratios
+/// are, as JSON.
+///
+/// Options: `{"a": [{"latencies": [[latencyNs, requests], …], "measures": [1.5, …]}, …], "b": …}`.
+/// Rejects like `report`.
+#[napi]
+pub fn rounds(options_json: String) -> AsyncTask<Analysis> {
+    AsyncTask::new(Analysis::of(None, move || {
+        comparison::rounds(&options_json)
+    }))
+}
+
 /// Version of the addon.
 #[napi]
 pub fn version() -> &'static str {

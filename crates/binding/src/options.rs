@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use bobtail_breakdown::compare::Gauge;
+use bobtail_breakdown::compare::{Gauge, Round};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -38,6 +38,14 @@ pub struct GaugeOptions {
     #[serde(default = "default_percentile")]
     pub percentile: f64,
     pub gauges: Vec<Gauge>,
+}
+
+/// Options of `rounds`: round `i` of one arm ran beside round `i` of the other.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RoundsOptions {
+    pub a: Vec<Round>,
+    pub b: Vec<Round>,
 }
 
 /// Options of `explain`: exactly one of the two.

@@ -63,6 +63,15 @@ impl Latencies {
         (self.sum_ns / u128::from(self.count().max(1))) as u64
     }
 
+    /// Latencies as the histogram keeps them, and how many requests had each; ascending.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let each = self.histogram.iter_recorded();
+        each.map(|one| {
+            let edge_ns = self.histogram.lowest_equivalent(one.value_iterated_to());
+            (edge_ns, one.count_at_value())
+        })
+    }
+
     /// The lower edge of the histogram's bucket in which the percentile lies.
     pub fn percentile_ns(&self, percentile: f64) -> u64 {
         self.at_rank(rank(self.count(), percentile))
@@ -163,6 +172,22 @@ mod tests {
     fn a_percentile_is_within_the_histograms_precision() {
         let p99 = up_to(10_000).percentile_ns(99.0);
         assert!((9_890_000..=9_900_000).contains(&p99), "{p99}");
+    }
+
+    #[test]
+    fn buckets_hold_every_request_where_percentiles_look_for_it() {
+        let latencies = up_to(5_000);
+        let buckets: Vec<_> = latencies.buckets().collect();
+        assert_eq!(buckets.iter().map(|one| one.1).sum::<u64>(), 5_000);
+        assert!(buckets.is_sorted());
+        let mut again = Latencies::new();
+        for (latency_ns, count) in buckets {
+            (0..count).for_each(|_| again.add(latency_ns));
+        }
+        for percentile in PERCENTILES {
+            let told = [&latencies, &again].map(|one| one.percentile_ns(percentile));
+            assert_eq!(told[0], told[1]);
+        }
     }
 
     #[test]

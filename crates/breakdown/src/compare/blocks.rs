@@ -10,9 +10,12 @@ use crate::population::Population;
 use crate::survey::Survey;
 
 /// As many as there are at most: more make intervals hardly better, and each must be long.
-pub(crate) const BLOCKS: usize = 32;
+pub const BLOCKS: usize = 32;
 /// Fewer say too little about how blocks differ.
 pub(crate) const BLOCKS_MIN: usize = 8;
+/// Requests beyond a percentile that came in fewer blocks of time are an incident or two, of which
+/// no interval can tell how often there are such.
+pub(crate) const BLOCKS_BEYOND_MIN: usize = 3;
 const TAIL_LATENCIES: u64 = 4;
 
 /// Equal slices of time, from the first request to the last.

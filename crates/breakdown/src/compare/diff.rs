@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::blocks::BLOCKS_MIN;
+use super::blocks::{BLOCKS_BEYOND_MIN, BLOCKS_MIN};
 use super::cell::{CAUSES, Cell};
 use super::change::{Change, Sampled};
 use super::ledger::Ledger;
@@ -27,9 +27,6 @@ const COMPARED: [f64; 3] = [99.9, 99.0, 50.0];
 /// Routes that are told, those with most time first; likewise culprits and waits.
 const ROUTES_TOLD: usize = 100;
 const ROWS_TOLD: usize = 100;
-/// Requests beyond a percentile that came in fewer blocks of time are an incident or two, of which
-/// no interval can tell how often there are such.
-const BLOCKS_BEYOND_MIN: usize = 3;
 pub(crate) const ALL_ROUTES: &str = "*";
 
 /// What moved from one recording to another.

@@ -9,6 +9,7 @@
 //! once:            gauge(&profile, …)                   one figure with its interval
 //!                  diff(a, b, …)                        two recordings, figure by figure
 //!                  diff_page(diff, …)                   the same with what its page draws
+//!                  rounds(a, b)                         two arms of an experiment, run in turns
 //! ```
 
 mod blocks;
@@ -22,6 +23,7 @@ mod ledger;
 mod page;
 mod profile;
 mod resampling;
+mod rounds;
 mod route_cells;
 
 pub use blocks::Blocks;
@@ -32,3 +34,4 @@ pub use diff::{
 pub use gauge::{Figure, Gauge, Gauged, Lack, gauge};
 pub use page::{CurvePair, DiffPage, diff_page};
 pub use profile::{Profile, profile};
+pub use rounds::{PercentileRatio, ROUNDS_MAX, Ratio, Round, RoundsDiff, RoundsLack, rounds};

@@ -24,9 +24,14 @@ pub(crate) struct Growing {
 
 impl Growing {
     pub(crate) fn add(&mut self, latency_ns: u64, block: usize, cell: &Cell) {
+        self.add_many(latency_ns, block, 1, cell);
+    }
+
+    /// Adds `count` requests of one latency; `cell` is their sum.
+    pub(crate) fn add_many(&mut self, latency_ns: u64, block: usize, count: u32, cell: &Cell) {
         let (latency_ns, block) = (latency_ns.clamp(1, LONGEST_NS), block as u8);
         let fine = (lower_edge(latency_ns, FINE_BITS), block);
-        *self.fine.entry(fine).or_default() += 1;
+        *self.fine.entry(fine).or_default() += count;
         let coarse = (lower_edge(latency_ns, COARSE_BITS), block);
         self.coarse.entry(coarse).or_default().add(cell, 1.0);
     }

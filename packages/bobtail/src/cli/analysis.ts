@@ -27,6 +27,8 @@ interface Binding {
   gauge(dir: string, optionsJson: string, originalsJson: string): Promise<string>;
   diff(dirA: string, dirB: string, optionsJson: string, originalsJson: string): Promise<string>;
   diffPage(dirA: string, dirB: string, optionsJson: string, originalsJson: string): Promise<string>;
+  latencies(dir: string): Promise<string>;
+  rounds(optionsJson: string): Promise<string>;
   version(): string;
   RowReader: new (
     dir: string,
@@ -231,6 +233,50 @@ export async function analyzeDiffPage(
   options: ReportOptions = {},
 ): Promise<DiffPageData> {
   return JSON.parse(await compare('diffPage', dirA, dirB, options)) as DiffPageData;
+}
+
+/**
+ * Latencies of a recording after warm-up, to three digits and ascending, and how many requests had
+ * each. Rejects with a `Failure`.
+ */
+export async function analyzeLatencies(dir: string): Promise<[number, number][]> {
+  return JSON.parse(await ask((binding) => binding.latencies(dir))) as [number, number][];
+}
+
+/** One run of one arm of an experiment. */
+export interface Round {
+  readonly latencies: readonly (readonly [latencyNs: number, requests: number])[];
+  /** Figures of the run as a whole, the same ones in every round. */
+  readonly measures: readonly number[];
+}
+
+/** One figure of two arms; null is "cannot be told". */
+export interface Ratio {
+  readonly a: number | null;
+  readonly b: number | null;
+  /** B by A, with its 95 % interval from `low` to `high`. */
+  readonly ratio: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  /** Why there is no interval, or nothing at all. */
+  readonly lack: 'requests' | 'incidents' | 'rounds' | null;
+}
+
+/** What differs between two arms. */
+export interface RoundsDiff {
+  /** Of latency in nanoseconds, highest first. */
+  readonly percentiles: readonly (Ratio & { readonly percentile: number })[];
+  /** Means of the rounds' measures, in their order. */
+  readonly measures: readonly Ratio[];
+}
+
+/** At most so many rounds are compared. */
+export const ROUNDS_MAX = 32;
+
+/** Compares two arms, whose rounds are pairs: a paired bootstrap. Rejects with a `Failure`. */
+export async function analyzeRounds(a: readonly Round[], b: readonly Round[]): Promise<RoundsDiff> {
+  const answer = ask((binding) => binding.rounds(JSON.stringify({ a, b })));
+  return JSON.parse(await answer) as RoundsDiff;
 }
 
 /** Version of the analysis addon. */

@@ -16,6 +16,7 @@ import type { Bursts, Detail } from './json/run';
 import { parseCount, parseDurationNs, parsePercentile, parseSizeBytes } from './quantity';
 import type { Recorded } from './record/record';
 import { parseRequestId } from './request-id';
+import type { TuneFlags } from './tune/request';
 
 const MAX_SIZE_DEFAULT = '512m';
 const MAX_TOTAL_DEFAULT = '4g';
@@ -58,6 +59,7 @@ function buildProgram(): Command {
   addReport(program);
   addExplain(program);
   addDiff(program);
+  addTune(program);
   addExport(program);
   addDoctor(program);
   for (const command of [program, ...program.commands]) {
@@ -340,6 +342,32 @@ function diffFormat({ json, markdown, html }: DiffFlags): 'json' | 'markdown' | 
     return 'markdown';
   }
   return html === undefined ? 'text' : undefined;
+}
+
+function addTune(program: Command): void {
+  program
+    .command('tune')
+    .summary('find V8 heap flags that cut the tail, and prove that they do')
+    .usage('[options] --on-port <command> -- <command...>')
+    .description('Races V8 heap flags against the service as it is, and proves the best of them.')
+    .argument('<command...>', 'the service, best after --')
+    .passThroughOptions()
+    .requiredOption('--on-port <command>', 'the load, run with $PORT in every round')
+    .option('--memory <size>', "what the service may use (default: the container's limit)")
+    .option('--rounds <n>', 'rounds of each race, at most', '10')
+    .option('--proof-rounds <n>', 'rounds of the proof; fewer than 8 prove nothing', '12')
+    .option('--try <flags>', 'try these instead, such as "--max-semi-space-size=32"', collect, [])
+    .option('--warmup <seconds>', 'leave this time after listening out of each round')
+    .option('--duration <seconds>', 'stop a round this long after the server listens')
+    .option('--seed <n>', 'order of the arms in each round (default: another one each time)')
+    .option('--json', 'the answer as JSON')
+    .option('-q, --quiet', 'no progress', false)
+    .action(async (command: string[], flags: TuneFlags) => {
+      const { parseTuneRequest } = await import('./tune/request');
+      const request = parseTuneRequest(command, flags);
+      const { tune } = await import('./tune/tune');
+      await tune(request);
+    });
 }
 
 function addExport(program: Command): void {

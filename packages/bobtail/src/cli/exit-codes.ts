@@ -30,6 +30,8 @@ export const EXIT_CODES = {
   gateMissed: 75,
   /** No gate was missed, but of one the recording cannot tell. */
   gateUndecided: 76,
+  /** The service as it is needs more memory than `tune` was given. */
+  beyondMemory: 77,
   /** The command may not be executed (as shells have it). */
   notExecutable: 126,
   /** The command does not exist (as shells have it). */

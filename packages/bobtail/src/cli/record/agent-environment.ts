@@ -24,14 +24,15 @@ export function checkAgent(): void {
   }
 }
 
-/** The environment of a recorded command: the user's, and the agent with its settings. */
+/** The environment of a recorded command: `env`, and the agent with its settings. */
 export function recordingEnv(
   folder: string,
   run: Pick<RunFile, 'detail' | 'maxBytes' | 'maxTotalBytes' | 'bursts' | 'notRunning'>,
+  env: NodeJS.ProcessEnv = process.env,
 ): NodeJS.ProcessEnv {
   return {
-    ...process.env,
-    NODE_OPTIONS: withAgent(process.env.NODE_OPTIONS, AGENT_PATH),
+    ...env,
+    NODE_OPTIONS: withAgent(env.NODE_OPTIONS, AGENT_PATH),
     BOBTAIL_DIR: folder,
     BOBTAIL_DETAIL: run.detail,
     BOBTAIL_MAX_BYTES: String(run.maxBytes),

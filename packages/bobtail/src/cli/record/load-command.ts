@@ -37,7 +37,8 @@ export class LoadCommand {
       listening.port === undefined
         ? { ...process.env, SOCKET: listening.path ?? '' }
         : { ...process.env, PORT: String(listening.port) };
-    const stdio: StdioOptions = output === 'ignore' ? 'ignore' : ['ignore', STDERR_FD, 'inherit'];
+    const stdio: Stdio | StdioOptions =
+      output === 'inherit' ? ['ignore', STDERR_FD, 'inherit'] : output;
     try {
       return new LoadCommand(text, await ProcessGroup.start(SHELL, ['-c', text], env, stdio));
     } catch (error) {
@@ -51,6 +52,12 @@ export class LoadCommand {
       this.#cancelled = true;
       this.#group.signalAll('SIGTERM');
     }
+  }
+
+  /** Ends it and all it started, with SIGKILL what SIGTERM does not end; afterwards none runs. */
+  async stop(): Promise<void> {
+    this.cancel();
+    await this.#group.stop();
   }
 
   /** Whether it was still running when the recording ended. */

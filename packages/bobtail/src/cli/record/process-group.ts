@@ -18,8 +18,13 @@ const STOP_GRACE_MS = 5_000;
 const LEFTOVER_GRACE_MS = 250;
 const POLL_MS = 50;
 
-/** Where the output of a recorded service goes: where Bobtail's own goes, or nowhere. */
-export type Stdio = 'inherit' | 'ignore';
+/** Where output goes: where Bobtail's own goes, nowhere, or to an open file. */
+export type Stdio = 'inherit' | 'ignore' | { readonly fd: number };
+
+/** As Node takes it; what writes to a file reads nothing. */
+function toOptions(stdio: Stdio | StdioOptions): StdioOptions {
+  return typeof stdio === 'object' && 'fd' in stdio ? ['ignore', stdio.fd, stdio.fd] : stdio;
+}
 
 /** A running command with everything it started. */
 export class ProcessGroup {
@@ -45,10 +50,10 @@ export class ProcessGroup {
     file: string,
     args: readonly string[],
     env: NodeJS.ProcessEnv,
-    stdio: StdioOptions,
+    stdio: Stdio | StdioOptions,
   ): Promise<ProcessGroup> {
     return new Promise((resolve, reject) => {
-      const child = spawn(file, args, { env, stdio, detached: true });
+      const child = spawn(file, args, { env, stdio: toOptions(stdio), detached: true });
       child.once('error', reject);
       child.once('spawn', () => {
         child.off('error', reject);

@@ -38,8 +38,16 @@ export interface SessionOptions {
   readonly notRunning?: boolean;
   /** Record in bursts; all the time without. */
   readonly bursts?: Bursts;
-  /** Where the output of the service and of the load command goes. */
+  /** Where the output of the service goes, and that of the load command without `loadStdio`. */
   readonly stdio: Stdio;
+  readonly loadStdio?: Stdio;
+  /** The environment of the service before the agent is added to it; this process's without. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** Told when the server listens, before any load, and before the recorder stops the service. */
+  readonly watch?: {
+    listening(service: ProcessGroup): void;
+    stopping(service: ProcessGroup): void;
+  };
   /** Ends the recording when it is aborted. */
   readonly signal?: AbortSignal;
   readonly quiet: boolean;
@@ -73,7 +81,7 @@ export async function prepare(options: SessionOptions): Promise<Prepared> {
 export async function startSession(options: SessionOptions, prepared: Prepared): Promise<Session> {
   const { folder, run } = prepared;
   try {
-    const env = recordingEnv(folder.path, run);
+    const env = recordingEnv(folder.path, run, options.env);
     const service = await startService(options.command, env, options.stdio);
     return new Session(options, prepared, service);
   } catch (error) {
@@ -185,6 +193,7 @@ export class Session {
       }
       return;
     }
+    this.#options.watch?.listening(this.#service);
     const ends: Promise<unknown>[] = [this.#service.ended];
     if (signal !== undefined) {
       ends.push(signal.aborted ? Promise.resolve() : once(signal, 'abort'));
@@ -194,11 +203,13 @@ export class Session {
     }
     if (onPort !== undefined) {
       this.#status.clear();
-      this.#load = await LoadCommand.start(onPort, this.#listening, this.#options.stdio);
+      const { stdio, loadStdio = stdio } = this.#options;
+      this.#load = await LoadCommand.start(onPort, this.#listening, loadStdio);
       ends.push(this.#load.ended);
     }
     await Promise.race(ends);
     if (this.#service.running && !this.#interrupted && ends.length > 1) {
+      this.#options.watch?.stopping(this.#service);
       this.#load?.cancel();
       this.#stopping = this.#service.stop();
     }

@@ -91,6 +91,11 @@ export function formatBytes(bytes: number): string {
   return `${bytes} B`;
 }
 
+/** `512 MiB`: in the unit that V8's flags and containers count in. */
+export function formatMebibytes(bytes: number): string {
+  return `${formatCount(bytes / 2 ** 20)} MiB`;
+}
+
 /** `99.9` → `p99.9`. */
 export function formatPercentile(percentile: number | string): string {
   return `p${percentile}`;

@@ -1,0 +1,113 @@
+/** What was tuned as the answer that is printed and documented: pure. */
+
+import { highestSupported, PERCENTILES, percentileNs, type Sample } from '../../prove/sample';
+import { isNode, withFlags } from '../../tune/flag-arm';
+import { paretoSet } from '../../tune/pareto';
+import type { RacedArm } from '../../tune/search';
+import type { Tuned, TuneOptions } from '../../tune/tune';
+import type { ParetoArm, TuneAnswer, TunedArm, TunedRound } from '../json/tune';
+
+const MODEL = 'CPU time per request, at one fixed frequency';
+
+/** The answer. */
+export function answerOf(tuned: Tuned, options: Omit<TuneOptions, 'progress'>): TuneAnswer {
+  const { subject, budget, seed } = options;
+  const { calibration } = tuned;
+  return {
+    schema: 'bobtail-tune/1',
+    command: subject.command,
+    onPort: subject.onPort,
+    interrupted: tuned.interrupted,
+    unchanged:
+      calibration === undefined
+        ? null
+        : {
+            node: calibration.version,
+            execPath: calibration.node,
+            requests: calibration.sample.requests,
+            peakRssBytes: calibration.sample.peakRssBytes,
+            percentile: calibration.percentile,
+          },
+    memory: budget,
+    energy: { source: 'modelled', model: MODEL },
+    seed,
+    races: tuned.stages.map(({ name, arms }) => ({
+      name,
+      arms: arms.map((arm) => ({ ...tunedArm(arm), ratios: arm.ratios })),
+    })),
+    pareto: paretoOf(tuned),
+    proof: proofOf(tuned),
+    recommendation: recommend(tuned, subject.command),
+  };
+}
+
+/** Over both races; of an arm that ran in both, the second, which has the better rivals. */
+function paretoOf({ stages }: Tuned): ParetoArm[] {
+  const arms = new Map<string, ParetoArm & { costs: number[] }>();
+  for (const one of stages.flatMap((stage) => stage.arms)) {
+    const isUnchanged = one.flags.length === 0 && one.name === 'unchanged';
+    if (one.ratios === null || one.peakRssBytes === null || isLost(one)) continue;
+    if (one.flags.length === 0 && !isUnchanged) continue;
+    const { name, flags, ratios, peakRssBytes } = one;
+    const costs = [ratios.tail, ratios.cpu, ratios.memory];
+    const rounds = one.samples.length;
+    const energy = ratios.cpu;
+    arms.set(name, { name, flags, ...ratios, energy, peakRssBytes, rounds, costs });
+  }
+  return paretoSet([...arms.values()]).map(({ costs: _, ...arm }) => arm);
+}
+
+/** An arm that lost the race for the tail may still be the one with least memory. */
+function isLost({ out }: RacedArm): boolean {
+  return out !== undefined && out.of !== 'race';
+}
+
+function proofOf({ proof, choice }: Tuned): TuneAnswer['proof'] {
+  if (proof === undefined || choice === undefined) return null;
+  const { verdict, reason, percentile, rounds, effect, control, records } = proof;
+  const arms = records.map(({ arm, samples, out }) => {
+    const flags = arm.name === choice.name ? choice.flags : [];
+    return tunedArm({ name: arm.name, flags, samples, out });
+  });
+  const figures = { effect: withoutDiff(effect), control: withoutDiff(control) };
+  return { flags: choice.flags, verdict, reason, percentile, rounds, ...figures, arms };
+}
+
+function withoutDiff(comparison: NonNullable<Tuned['proof']>['effect']) {
+  if (comparison === null) return null;
+  const { percentiles, cpuNsPerRequest, requestsPerS, peakRssBytes } = comparison;
+  return { percentiles, cpuNsPerRequest, requestsPerS, peakRssBytes };
+}
+
+function recommend(
+  { proof, choice, inNodeOptions }: Tuned,
+  command: readonly string[],
+): TuneAnswer['recommendation'] {
+  if (proof?.verdict !== 'helped' || choice === undefined) return null;
+  const { flags } = choice;
+  return {
+    flags,
+    nodeOptions: inNodeOptions ? flags.join(' ') : null,
+    command: isNode(command) ? withFlags({ command, env: {} }, flags).command : null,
+  };
+}
+
+function tunedArm(arm: Pick<RacedArm, 'name' | 'flags' | 'samples' | 'out'>): TunedArm {
+  const { name, flags, samples, out } = arm;
+  return { name, flags, out: out ?? null, rounds: samples.map(tunedRound) };
+}
+
+function tunedRound(sample: Sample): TunedRound {
+  const { latencies, requests, cpuNsPerRequest, requestsPerS, peakRssBytes } = sample;
+  const highest = highestSupported(requests) ?? 0;
+  const told = PERCENTILES.filter((one) => one <= highest);
+  const percentilesNs = told.map((one) => [String(one), percentileNs(latencies, one)]);
+  return {
+    requests,
+    percentilesNs: Object.fromEntries(percentilesNs),
+    cpuNsPerRequest: Math.round(cpuNsPerRequest),
+    requestsPerS,
+    peakRssBytes,
+    gc: sample.collections,
+  };
+}

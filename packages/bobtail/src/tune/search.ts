@@ -1,0 +1,113 @@
+/**
+ * A race between arms: interleaved rounds that losers are taken out of, and who leads at the end.
+ *
+ * The unchanged service runs twice in every round and never leaves: as what all are measured
+ * against, and as the A/A arm that shows what no change looks like.
+ */
+import { formatMebibytes } from '../cli/text/units';
+import { CONTROL, UNCHANGED } from '../prove/arm';
+import { type ArmRecord, experiment, type Leaving, type Progress } from '../prove/experiment';
+import type { RoundLimits, Subject } from '../prove/round';
+import { percentileNs, type Sample } from '../prove/sample';
+import type { FlagArm } from './flag-arm';
+import { losers, meanRatio } from './race';
+
+/** What is raced, and under which bounds. */
+export interface SearchOptions {
+  readonly subject: Subject;
+  readonly arms: readonly FlagArm[];
+  readonly rounds: number;
+  readonly budgetBytes: number;
+  /** Where arms are compared in a round. */
+  readonly percentile: number;
+  readonly random: () => number;
+  readonly limits: RoundLimits;
+  readonly progress?: (at: Progress) => void;
+}
+
+/** An arm after the race; figures by the unchanged service's of the same rounds. */
+export interface RacedArm {
+  readonly name: string;
+  readonly flags: readonly string[];
+  readonly out: ArmRecord['out'];
+  readonly samples: readonly Sample[];
+  /** Null without a round. */
+  readonly ratios: Ratios | null;
+  readonly peakRssBytes: number | null;
+}
+
+/** Geometric means over rounds; below 1 is less. */
+export interface Ratios {
+  readonly tail: number;
+  readonly cpu: number;
+  readonly throughput: number;
+  readonly memory: number;
+}
+
+/** What came of a race: the unchanged service first, then A/A, then the others. */
+export interface Search {
+  readonly arms: readonly RacedArm[];
+  readonly interrupted: boolean;
+}
+
+/** Races. Rejects with a `Failure` when a command cannot be started at all. */
+export async function search(options: SearchOptions): Promise<Search> {
+  const tail = (sample: Sample): number => percentileNs(sample.latencies, options.percentile);
+  const isControl = ({ arm }: ArmRecord): boolean => arm === UNCHANGED || arm === CONTROL;
+  const leave = (records: readonly ArmRecord[]): Map<string, Leaving> => {
+    const figures = new Map(records.map(({ arm, samples }) => [arm.name, samples.map(tail)]));
+    const lost = new Set(losers(figures));
+    const leaving = new Map<string, Leaving>();
+    for (const record of records.filter((one) => one.out === undefined && !isControl(one))) {
+      const { name } = record.arm;
+      const over = record.samples.find((one) => one.peakRssBytes > options.budgetBytes);
+      const used = formatMebibytes(over?.peakRssBytes ?? 0);
+      if (over !== undefined) leaving.set(name, { of: 'budget', reason: `it used ${used}` });
+      else if (lost.has(name)) leaving.set(name, { of: 'race', reason: 'slower than its rivals' });
+    }
+    return leaving;
+  };
+  const enough = (records: readonly ArmRecord[]): boolean =>
+    records.every((one) => isControl(one) || one.out !== undefined) ||
+    records.some((one) => isControl(one) && one.out !== undefined);
+  const arms = [UNCHANGED, CONTROL, ...options.arms];
+  const { records, interrupted } = await experiment({ ...options, arms, leave, enough });
+  const base = records[0]?.samples ?? [];
+  const flagsOf = new Map(options.arms.map((arm) => [arm.name, arm.flags]));
+  const raced = records.map((record) => ({
+    name: record.arm.name,
+    flags: flagsOf.get(record.arm.name) ?? [],
+    out: record.out,
+    samples: record.samples,
+    ratios: ratiosOf(record.samples, base, tail),
+    peakRssBytes: peakOf(record.samples),
+  }));
+  return { arms: raced, interrupted };
+}
+
+/** The best of those that are in and better than the unchanged service, best first. */
+export function ranked(raced: readonly RacedArm[]): RacedArm[] {
+  const tail = (one: RacedArm): number => one.ratios?.tail ?? Infinity;
+  const better = raced.filter((one) => one.flags.length > 0 && !one.out && tail(one) < 1);
+  return better.sort((a, b) => tail(a) - tail(b));
+}
+
+function peakOf(samples: readonly Sample[]): number | null {
+  return samples.length === 0 ? null : Math.max(...samples.map((one) => one.peakRssBytes));
+}
+
+function ratiosOf(
+  own: readonly Sample[],
+  base: readonly Sample[],
+  tail: (sample: Sample) => number,
+): Ratios | null {
+  const ratio = (figure: (sample: Sample) => number): number | undefined =>
+    meanRatio(own.map(figure), base.map(figure));
+  const ratios = {
+    tail: ratio(tail),
+    cpu: ratio((one) => one.cpuNsPerRequest),
+    throughput: ratio((one) => one.requestsPerS),
+    memory: ratio((one) => one.peakRssBytes),
+  };
+  return Object.values(ratios).includes(undefined) ? null : (ratios as Ratios);
+}
