@@ -24,7 +24,7 @@ use crate::sums::{IoSums, ProcessSums, Sums};
 use crate::survey::Survey;
 
 const ROUTES: usize = 1000;
-const RESOURCES: usize = 1000;
+pub(crate) const RESOURCES: usize = 1000;
 const LOCATIONS: usize = 10_000;
 /// A culprit that had less than this share of a request's queue time is one of a crowd.
 const CROWD_SHARE: u64 = 10;

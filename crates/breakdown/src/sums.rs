@@ -121,4 +121,13 @@ impl IoSums {
             self.requests += 1;
         }
     }
+
+    /// Adds the waits of other requests.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.io_ns += other.io_ns;
+        self.pool_wait_ns += other.pool_wait_ns;
+        self.pool_run_ns += other.pool_run_ns;
+        self.shared_ns += other.shared_ns;
+    }
 }

@@ -171,7 +171,6 @@ test('a segment leads to its cause, in the panel, the graph and the timeline', a
   const { segments } = queued;
   const index = segments.findIndex(({ kind, durationNs }) => kind === 'queue' && durationNs > 5e6);
   await page.getByRole('link', { name: queued.id, exact: true }).click();
-  const before = await page.locator('.timeline .axes text').allTextContents();
   await page
     .locator('.edg .chip', { hasText: segmentWords(segments[index]) })
     .first()
@@ -189,8 +188,11 @@ test('a segment leads to its cause, in the panel, the graph and the timeline', a
   const told = await page.locator('.cause .with-bar .count').allInnerTexts();
   const sum = told.reduce((all, share) => all + Number.parseFloat(share.replace('<', '')), 0);
   assert.ok(sum > 90 && sum < 110, `the culprits are all of it: ${told}`);
-  const zoomed = () => page.locator('.timeline .axes text').allTextContents();
-  await until(async () => String(await zoomed()) !== String(before), 'the timeline zooms');
+  // Around it are 15 % on each side, or less where it is most of the request; and the names of lanes.
+  const widthOf = async (selector) => (await page.locator(selector).boundingBox())?.width ?? 0;
+  const isZoomed = async () =>
+    (await widthOf('.timeline .path .chosen')) > 0.55 * (await widthOf('.timeline svg'));
+  await until(isZoomed, 'the timeline zooms');
   await page.getByRole('button', { name: 'also those beside the path' }).click();
   assert.ok((await page.locator('.edg li.culprit').count()) > 0);
   assert.equal(await page.locator('.timeline .path .chosen').count(), 1);
@@ -241,6 +243,38 @@ test('filters by route, percentile and cohort hold for the whole page', async (t
   assert.ok(latencies > 0);
   await page.getByLabel('tail', { exact: true }).check();
   await page.waitForURL(/cohort=tail/);
+});
+
+const UNITS = { ns: 1, µs: 1e3, ms: 1e6, s: 1e9 };
+
+/** Nanoseconds of a text of three digits. */
+function durationOf(text) {
+  const [, value, unit] = /^([\d.]+) (\S+)$/.exec(text) ?? assert.fail(text);
+  return Number(value) * UNITS[unit];
+}
+
+test('what was waited for is that of the route and the percentile', async (t) => {
+  const page = await browser.open(t, file);
+  const routes = report.breakdown.filter(
+    (row) => row.class === 'tail' && row.route !== '*' && row.ioNs > 0,
+  );
+  assert.ok(routes.length > 0, 'some route of the tail waited');
+  const figures = async () => (await textsOf(page, '.waits .with-bar .figure')).map(durationOf);
+  for (const { route, ioNs } of routes) {
+    await page.locator('.filters select').first().selectOption({ label: route });
+    await page.waitForURL(/#route=/);
+    const shown = await figures();
+    assert.ok(shown.length > 0 && shown.length <= 8, route);
+    const sum = shown.reduce((all, ns) => all + ns, 0);
+    // Eight rows are shown, and each is rounded to three digits.
+    const least = shown.length < 8 ? ioNs * 0.99 - 10 : 0;
+    assert.ok(sum >= least && sum <= ioNs * 1.01 + 10, `${sum} of ${ioNs} in ${route}`);
+  }
+  await page.getByRole('button', { name: 'show all' }).click();
+  const whole = await figures();
+  await page.locator('.filters select').last().selectOption({ index: 0 });
+  await page.waitForURL(/#tail=/);
+  await until(async () => String(await figures()) !== String(whole), 'more requests are the tail');
 });
 
 test('an address leads to a request, back leads away, an unknown one says so', async (t) => {

@@ -28,15 +28,15 @@ use crate::names::Name;
 use crate::page::curve::Curve;
 use crate::page::gallery::{Shown, gallery};
 use crate::page::rows::{
-    Band, BlameRow, Cell, CulpritRow, CurveRow, PageData, ProcessRow, RequestRow, Text,
+    Band, BlameRow, Cell, CulpritRow, CurveRow, PageData, ProcessRow, RequestRow, Text, WaitRow,
 };
-use crate::page::tally::Which;
 pub use crate::page::tally::{Counting, Tally};
+use crate::page::tally::{Wait, Which};
 use crate::page::texts::Texts;
 use crate::population::slowest;
 use crate::report::{CulpritKind, Report};
 use crate::strings::Strings;
-use crate::sums::Sums;
+use crate::sums::{IoSums, Sums};
 use crate::survey::Survey;
 use crate::trace_info::TraceInfo;
 
@@ -45,6 +45,7 @@ pub const SLOWEST_SHOWN: usize = 100;
 const EXAMPLES_SHOWN: usize = 60;
 const CULPRITS_SHOWN: usize = 100;
 const BLAME_SHOWN: usize = 4000;
+const WAITS_SHOWN: usize = 4000;
 /// Rows of processes times routes.
 const PAIRS_SHOWN: usize = 4000;
 const ROUTES_SHOWN: [usize; 2] = [20, 200];
@@ -142,6 +143,7 @@ impl Page {
         let cells = self.cells();
         let curves = self.curves();
         let (culprits, blame) = self.blame();
+        let waits = self.waits();
         let names = &self.tally.routes;
         let texts = &mut self.texts;
         let routes: Vec<_> = self
@@ -165,6 +167,7 @@ impl Page {
             curves,
             culprits,
             blame,
+            waits,
             strings: self.texts.into_all(),
         }
     }
@@ -216,6 +219,35 @@ impl Page {
                 steps: curve.steps(),
             });
         curves.collect()
+    }
+
+    /// What the requests of each cell waited for, the longest first.
+    fn waits(&mut self) -> Vec<WaitRow> {
+        let mut folded: BTreeMap<Wait, IoSums> = BTreeMap::new();
+        for (&((process, route, band), resource, kind), sums) in &self.tally.waits {
+            let key = ((process, self.place(route) as Name, band), resource, kind);
+            folded.entry(key).or_default().merge(sums);
+        }
+        let mut ranked: Vec<_> = folded.into_iter().collect();
+        ranked.sort_by(|(a, one), (b, other)| other.io_ns.cmp(&one.io_ns).then(a.cmp(b)));
+        ranked.truncate(WAITS_SHOWN);
+        let (texts, resources) = (&mut self.texts, &self.tally.resources);
+        let rows = ranked.into_iter().map(|(key, sums)| {
+            let ((process, route, band), resource, kind) = key;
+            WaitRow {
+                process,
+                route: route as usize,
+                band,
+                resource: texts.of(resource.map_or(kind, |name| resources.text(name))),
+                kind: texts.of(kind),
+                requests: sums.requests,
+                io_ns: sums.io_ns,
+                pool_wait_ns: sums.pool_wait_ns,
+                pool_run_ns: sums.pool_run_ns,
+                shared_ns: sums.shared_ns,
+            }
+        });
+        rows.collect()
     }
 
     /// Culprits by what they did to all, and what each did to whom.

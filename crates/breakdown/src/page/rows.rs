@@ -27,6 +27,7 @@ pub struct PageData {
     pub curves: Vec<CurveRow>,
     pub culprits: Vec<CulpritRow>,
     pub blame: Vec<BlameRow>,
+    pub waits: Vec<WaitRow>,
     pub requests: Vec<RequestRow>,
 }
 
@@ -91,6 +92,15 @@ row!(
         /// `None`: of all routes.
         route: Option<usize>,
         culprit: usize, inflicted_ns: u64, victims: u64, occurrences: u64, longest_ns: u64,
+    }
+);
+row!(
+    /// Waits for a resource, by the requests of a process, route and band; see `Io` of the report.
+    WaitRow {
+        process: usize, route: usize, band: u8, resource: Text,
+        /// Kind of the event that ended the wait.
+        kind: Text,
+        requests: u64, io_ns: u64, pool_wait_ns: u64, pool_run_ns: u64, shared_ns: u64,
     }
 );
 row!(

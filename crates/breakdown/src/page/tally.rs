@@ -6,17 +6,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bobtail_graph::{CulpritKind, RequestPath};
+use bobtail_graph::{CulpritKind, RequestPath, Resource, SegmentKind};
 use bobtail_trace::record::{CodePlace, RequestId, StringId};
 
+use crate::aggregate::RESOURCES;
 use crate::blame::{Blame, Cause, Who};
-use crate::names::{Name, Names, Translation};
+use crate::names::{Name, Names, Numbered, Translation};
 use crate::page::bands::Bands;
 use crate::page::curve::Curve;
 use crate::places::{PlaceId, Places, PlacesOfTrace};
 use crate::population::Population;
+use crate::resources::Resources;
 use crate::strings::Strings;
-use crate::sums::Sums;
+use crate::sums::{IoSums, Sums};
 use crate::survey::Survey;
 
 /// Routes and locations told apart, and pairs of a process and a route.
@@ -24,10 +26,16 @@ const ROUTES: usize = 1000;
 const LOCATIONS: usize = 10_000;
 const PAIRS: usize = 20_000;
 const ROUTES_PER_PROCESS_MIN: usize = 50;
+/// Sums of waits; what comes after is of the resource `(other)`.
+const WAITS: usize = 50_000;
 const OTHER: Name = 0;
 
 /// A request, by the position of its trace and its number there.
 pub(crate) type Which = (usize, RequestId);
+
+/// Waits of the requests of a cell for a resource (`None` where only the kind is known), ended by
+/// an event of a kind.
+pub(crate) type Wait = ((usize, Name, u8), Option<Name>, &'static str);
 
 /// Everything that is kept apart.
 #[derive(Debug, Clone)]
@@ -39,6 +47,8 @@ pub struct Tally {
     /// Routes of culprits.
     pub(crate) culprit_routes: Names,
     pub(crate) cells: BTreeMap<(usize, Name, u8), Sums>,
+    pub(crate) resources: Resources,
+    pub(crate) waits: BTreeMap<Wait, IoSums>,
     pub(crate) curves: BTreeMap<(usize, Name), Curve>,
     /// Of the tail requests of a process, of one route and of all.
     pub(crate) blame: BTreeMap<(usize, Option<Name>), Blame>,
@@ -58,6 +68,8 @@ impl Tally {
             places: Places::new(LOCATIONS),
             culprit_routes: Names::new(LOCATIONS),
             cells: BTreeMap::new(),
+            resources: Resources::new(RESOURCES),
+            waits: BTreeMap::new(),
             curves: BTreeMap::new(),
             blame: BTreeMap::new(),
             examples: BTreeMap::new(),
@@ -80,6 +92,7 @@ impl Tally {
             survey,
             routes_seen: BTreeSet::new(),
             routes: Translation::default(),
+            resources: Translation::default(),
             culprit_routes: Translation::default(),
             places: PlacesOfTrace::default(),
         }
@@ -94,6 +107,7 @@ pub struct Counting<'a, S: ?Sized> {
     survey: &'a Survey,
     routes_seen: BTreeSet<Name>,
     routes: Translation,
+    resources: Translation,
     culprit_routes: Translation,
     places: PlacesOfTrace,
 }
@@ -120,6 +134,24 @@ impl<S: Strings + ?Sized> Counting<'_, S> {
         *example = candidate.min(*example);
         if path.latency_ns >= all.threshold_ns {
             self.blame(path, route);
+        }
+        self.wait(path, (self.trace, route, band));
+    }
+
+    /// Adds up what a request waited for, as the report does.
+    fn wait(&mut self, path: &RequestPath, cell: (usize, Name, u8)) {
+        for segment in path.segments.iter().filter(|s| s.kind == SegmentKind::Io) {
+            let all = &mut *self.tally;
+            let resource = match segment.resource {
+                Resource::Unnamed => None,
+                Resource::Client => Some(all.resources.number("client")),
+                Resource::Named(id) => self.resources.name(id, self.strings, &mut all.resources),
+            };
+            let kind = segment.event_kind.word();
+            let key = (cell, resource, kind);
+            let full = all.waits.len() >= WAITS && !all.waits.contains_key(&key);
+            let key = if full { (cell, Some(OTHER), kind) } else { key };
+            all.waits.entry(key).or_default().add(all.requests, segment);
         }
     }
 

@@ -151,6 +151,58 @@ fn blame_sums_up_to_the_culprits_of_the_report() {
 }
 
 #[test]
+fn waits_of_the_tail_are_the_io_of_the_report() {
+    let page = grown_page();
+    let tail_band = tail_band(&page);
+    for class in [Class::Tail, Class::Nontail] {
+        let of_class = |band: u8| (band >= tail_band) == (class == Class::Tail);
+        let cells = page.cells.iter().filter(|cell| of_class(cell.band));
+        let count: u64 = cells.map(|cell| cell.count).sum();
+        let mut sums: BTreeMap<(&str, &str), [u64; 5]> = BTreeMap::new();
+        for row in page.waits.iter().filter(|row| of_class(row.band)) {
+            let names = (text(&page, row.resource), text(&page, row.kind));
+            let sum = sums.entry(names).or_default();
+            let parts = [
+                row.io_ns,
+                row.pool_wait_ns,
+                row.pool_run_ns,
+                row.shared_ns,
+                row.requests,
+            ];
+            sum.iter_mut().zip(parts).for_each(|(sum, ns)| *sum += ns);
+        }
+        let told: Vec<_> = page
+            .report
+            .io
+            .iter()
+            .filter(|io| io.class == class)
+            .collect();
+        assert!(told.len() >= 3 && told.len() == sums.len(), "{told:?}");
+        for io in told {
+            let [io_ns, pool_wait_ns, pool_run_ns, shared_ns, requests] =
+                sums[&(io.resource.as_str(), io.kind.as_str())];
+            let means = [io_ns, pool_wait_ns, pool_run_ns, shared_ns].map(|sum| sum / count);
+            let expected = [io.io_ns, io.pool_wait_ns, io.pool_run_ns, io.shared_ns];
+            assert_eq!((means, requests), (expected, io.requests), "{io:?}");
+        }
+    }
+    let io_ns: u64 = page.cells.iter().map(|cell| cell.io_ns).sum();
+    assert_eq!(page.waits.iter().map(|row| row.io_ns).sum::<u64>(), io_ns);
+}
+
+#[test]
+fn whom_each_of_the_longest_collections_delayed_most_is_shown() {
+    let page = grown_page();
+    let shown = |id: &str| page.requests.iter().find(|request| request.id == id);
+    let victims = page.report.pauses.iter().filter_map(|p| p.requests.first());
+    let victims: Vec<_> = victims.map(|victim| shown(&victim.id)).collect();
+    assert_eq!(victims.len(), 10);
+    assert!(victims.iter().all(Option::is_some), "{victims:?}");
+    let beyond_the_slowest = victims.iter().flatten().filter(|request| request.rank == 0);
+    assert!(beyond_the_slowest.count() > 0);
+}
+
+#[test]
 fn the_slowest_are_shown_whole_and_one_of_each_band_and_route() {
     let page = grown_page();
     let ranks: Vec<_> = page.requests.iter().filter(|r| r.rank > 0).collect();

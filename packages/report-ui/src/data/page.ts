@@ -79,6 +79,20 @@ export interface Blame {
   readonly longestNs: number;
 }
 
+/** Waits for a resource by the requests of a process, a route and a band of latency. */
+export interface Wait {
+  readonly process: number;
+  readonly route: number;
+  readonly band: number;
+  readonly resource: string;
+  readonly kind: string;
+  readonly requests: number;
+  readonly ioNs: number;
+  readonly poolWaitNs: number;
+  readonly poolRunNs: number;
+  readonly sharedNs: number;
+}
+
 type Row = readonly unknown[];
 
 /** The file's content. */
@@ -93,6 +107,7 @@ export interface PageJson {
   readonly curves: readonly Row[];
   readonly culprits: readonly Row[];
   readonly blame: readonly Row[];
+  readonly waits: readonly Row[];
   readonly requests: readonly Row[];
 }
 
@@ -109,6 +124,7 @@ export interface Page {
   readonly curves: readonly CurveRow[];
   readonly culprits: readonly CulpritName[];
   readonly blame: readonly Blame[];
+  readonly waits: readonly Wait[];
   readonly requests: readonly Row[];
 }
 
@@ -139,6 +155,19 @@ const BLAME: readonly (keyof Blame)[] = [
   'longestNs',
 ];
 
+const WAIT: readonly (keyof Wait)[] = [
+  'process',
+  'route',
+  'band',
+  'resource',
+  'kind',
+  'requests',
+  'ioNs',
+  'poolWaitNs',
+  'poolRunNs',
+  'sharedNs',
+];
+
 /** Gives a row its names. */
 export function named<T>(names: readonly (keyof T)[], row: Row): T {
   return Object.fromEntries(names.map((name, index) => [name, row[index]])) as T;
@@ -166,6 +195,11 @@ export function openPage(text: string): Page {
       generatedLocation: textOf(generated),
     })),
     blame: page.blame.map((row) => named<Blame>(BLAME, row)),
+    waits: page.waits.map((row) => ({
+      ...named<Wait>(WAIT, row),
+      resource: textOf(row[3]) ?? '',
+      kind: textOf(row[4]) ?? '',
+    })),
     requests,
   };
 }

@@ -6,12 +6,12 @@ import {
   culpritPlace,
   impactOf,
   ioParts,
-  overall,
-  tailIo,
 } from '../../../bobtail/src/cli/report/sentences';
 import { countOf, formatDuration, formatShare } from '../../../bobtail/src/cli/text/units';
 import { type CulpritRow, culpritsOf, tailCount } from '../data/culprits';
-import { isWhole, ownBorder } from '../data/view';
+import { cellsOf, split } from '../data/sums';
+import { ownBorder } from '../data/view';
+import { waitsOf } from '../data/waits';
 import { Bar } from './bars';
 import { useLook } from './context';
 import { Generated, Recorded } from './text';
@@ -111,16 +111,15 @@ function CulpritLine(props: { row: CulpritRow; count: number; longest: number })
   );
 }
 
-/** I/O by resource; the recording tells it of all routes and processes together. */
+/** I/O by resource. */
 export function Waits() {
   const { page, view } = useLook();
-  const shares = tailIo(page.report).slice(0, ROWS_FIRST);
-  const latencyNs = overall(page.report, 'tail')?.latencyNs ?? 0;
+  const shares = waitsOf(page, view).slice(0, ROWS_FIRST);
+  const latencyNs = split(page, cellsOf(page, view), view).tail?.latencyNs ?? 0;
   if (shares.length === 0) return null;
   return (
     <section aria-labelledby="waits">
       <h2 id="waits">What the tail waited for</h2>
-      {!isWhole(page, view) && <p class="note">Of all routes and processes together.</p>}
       <table class="waits">
         <caption class="hidden">I/O of the tail by resource, mean per request</caption>
         <thead>
