@@ -188,7 +188,7 @@ test('a segment leads to its cause, in the panel, the graph and the timeline', a
   const told = await page.locator('.cause .with-bar .count').allInnerTexts();
   const sum = told.reduce((all, share) => all + Number.parseFloat(share.replace('<', '')), 0);
   assert.ok(sum > 90 && sum < 110, `the culprits are all of it: ${told}`);
-  // Around it are 15 % on each side, or less where it is most of the request; and the names of lanes.
+  // Around it are 15 % on each side, or less where it is most of the request, and names of lanes.
   const widthOf = async (selector) => (await page.locator(selector).boundingBox())?.width ?? 0;
   const isZoomed = async () =>
     (await widthOf('.timeline .path .chosen')) > 0.55 * (await widthOf('.timeline svg'));
