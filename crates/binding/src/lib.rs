@@ -11,6 +11,7 @@ mod error;
 mod export;
 mod options;
 mod page;
+mod policy;
 mod recording;
 mod rows;
 mod sources;

@@ -5,6 +5,8 @@
  */
 
 import { join } from 'node:path';
+import type { Driven, DriverCounters } from '../cli/boost/driver-file';
+import type { DriveOptions } from './boost/settings';
 import type { Session } from './session';
 
 /** What the probe is told at start. */
@@ -32,6 +34,12 @@ interface NativeProbe {
   resume(): void;
   adopt(fd: number): void;
   message(handle: number): boolean;
+  /** Senses the loop of this thread, unrecorded. Throws with a one-line message. */
+  sense(): unknown;
+  /** Drives a lever by a policy from now on. Throws with a one-line message. */
+  drive(options: DriveOptions): Driven;
+  /** What the driver of this process did so far. */
+  readDriver(): DriverCounters;
 }
 
 const FILE = join(__dirname, '..', '..', 'native', 'bobtail-probe.node');
@@ -62,6 +70,11 @@ export function adoptDescriptor(fd: number): void {
 /** Opens the loop event of a message on `handle`; false where none can have been received. */
 export function openMessage(handle: number): boolean {
   return load().message(handle);
+}
+
+/** The probe, for what it does without a recording. Throws with a one-line message. */
+export function loadProbe(): Pick<NativeProbe, 'sense' | 'drive' | 'readDriver'> {
+  return load();
 }
 
 let loaded: NativeProbe | undefined;

@@ -23,7 +23,8 @@ export interface Settings {
   bursts?: Bursts;
 }
 
-const PACKAGE_MANAGER =
+/** Programs that never serve requests themselves. */
+export const PACKAGE_MANAGER =
   /^(?:npm|npx|yarn|yarnpkg|pnpm|pnpx|corepack)(?:-cli|-[\d.]+)?(?:\.[cm]?js)?$/;
 
 /** The settings of this process; `undefined` when it is to be left alone. */

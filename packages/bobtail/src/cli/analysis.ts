@@ -29,6 +29,7 @@ interface Binding {
   diffPage(dirA: string, dirB: string, optionsJson: string, originalsJson: string): Promise<string>;
   latencies(dir: string): Promise<string>;
   rounds(optionsJson: string): Promise<string>;
+  policy(text: string): string;
   version(): string;
   RowReader: new (
     dir: string,
@@ -277,6 +278,15 @@ export const ROUNDS_MAX = 32;
 export async function analyzeRounds(a: readonly Round[], b: readonly Round[]): Promise<RoundsDiff> {
   const answer = ask((binding) => binding.rounds(JSON.stringify({ a, b })));
   return JSON.parse(await answer) as RoundsDiff;
+}
+
+/** A policy with all its settings, as `boost` and `whatif` take it. Throws a `Failure`. */
+export function canonicalPolicy(text: string): string {
+  try {
+    return loadBinding().policy(text);
+  } catch (error) {
+    throw toFailure(error);
+  }
 }
 
 /** Version of the analysis addon. */

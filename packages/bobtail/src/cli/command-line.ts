@@ -61,6 +61,7 @@ function buildProgram(): Command {
   addDiff(program);
   addTune(program);
   addExport(program);
+  addBoost(program);
   addDoctor(program);
   for (const command of [program, ...program.commands]) {
     command.exitOverride();
@@ -398,6 +399,42 @@ function addExport(program: Command): void {
       const { runExport } = await import('./export/export');
       const { format, out, quiet } = flags;
       await runExport({ folder, format, out, selection, quiet });
+    });
+}
+
+interface BoostFlags {
+  policy: string;
+  actuator: string;
+  frequencies?: string;
+  latency?: string;
+  cpu?: string;
+  out?: string;
+  quiet: boolean;
+}
+
+function addBoost(program: Command): void {
+  program
+    .command('boost')
+    .summary('run a command with a policy at a lever of this host')
+    .usage('[options] -- <command...>')
+    .description('Runs a command unchanged and raises its speed when its tail is at stake.')
+    .argument('<command...>', 'the command, best after --')
+    .passThroughOptions()
+    .option('--policy <policy>', 'such as gc-boost or queue-boost:k=3', 'combined')
+    .addOption(
+      new Option('--actuator <lever>', 'the lever').choices(['auto', 'emulated']).default('auto'),
+    )
+    .option('--frequencies <base,peak>', 'emulated: what is imitated, in GHz (default: 2.6,4)')
+    .option('--latency <seconds>', 'emulated: how long a change takes, such as 0.5ms')
+    .option('--cpu <n>', 'the CPU that is moved (default: those the service may use)')
+    .option('-o, --out <file>', 'write what it did as JSON')
+    .option('-q, --quiet', 'no progress, no summary', false)
+    .action(async (command: string[], flags: BoostFlags) => {
+      const { parseDrive } = await import('./boost/flags');
+      const drive = parseDrive(flags);
+      const { boost } = await import('./boost/boost');
+      const { out, quiet } = flags;
+      await boost({ command, drive, ...(out === undefined ? {} : { out }), quiet });
     });
 }
 

@@ -6,7 +6,9 @@ import type { Bursts, RunFile } from '../json/run';
 import { withAgent } from './node-options';
 
 const PACKAGE_FOLDER = join(__dirname, '..', '..', '..');
-const AGENT_PATH = join(PACKAGE_FOLDER, 'dist', 'agent', 'preload.js');
+/** Where the entries that are loaded into processes are. */
+export const AGENT_FOLDER = join(PACKAGE_FOLDER, 'dist', 'agent');
+const AGENT_PATH = join(AGENT_FOLDER, 'preload.js');
 const NS_PER_MS = 1e6;
 const PROBE_PATH = join(PACKAGE_FOLDER, 'native', 'bobtail-probe.node');
 

@@ -1,0 +1,70 @@
+/**
+ * Senses the loop of this thread, and has one process of the command drive the lever.
+ *
+ * What came of it goes into a file, since the output of a service is its own. Nothing here may
+ * stop the service: what cannot be boosted runs as it is.
+ */
+import type { Cluster } from 'node:cluster';
+import { closeSync, openSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isMainThread, threadId } from 'node:worker_threads';
+
+import type { Driven, DriverCounters, DriverFile } from '../../cli/boost/driver-file';
+import { warn } from '../files';
+import { reasonOf } from '../mechanisms';
+import { loadProbe } from '../native';
+import type { BoostSettings } from './settings';
+
+const cluster = require('node:cluster') as Cluster;
+const TELL_MS = 1_000;
+/** Whoever makes it drives: two processes would move one lever against each other. */
+const CLAIM = 'driver.claim';
+
+/** Starts to boost. Never throws. */
+export function startBoost(settings: BoostSettings): void {
+  // The primary of a cluster accepts and passes on: what is slow is in its workers.
+  if (cluster.isPrimary && Object.keys(cluster.workers ?? {}).length > 0) return;
+  try {
+    const probe = loadProbe();
+    probe.sense();
+    if (isMainThread && claim(settings.folder)) {
+      follow(settings.folder, probe.drive(settings.drive), probe.readDriver);
+    }
+  } catch (error) {
+    tell(settings.folder, { pid: process.pid, refused: reasonOf(error) });
+  }
+}
+
+function claim(folder: string): boolean {
+  try {
+    closeSync(openSync(join(folder, CLAIM), 'wx'));
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return false;
+  }
+}
+
+/** Tells the counters every second and at the end; a `kill -9` loses the last second of them. */
+function follow(folder: string, driven: Driven, readDriver: () => DriverCounters): void {
+  const startNs = process.hrtime.bigint();
+  const write = () => {
+    const ranNs = Number(process.hrtime.bigint() - startNs);
+    tell(folder, { pid: process.pid, driven, ranNs, counters: readDriver() });
+  };
+  write();
+  setInterval(write, TELL_MS).unref();
+  process.on('exit', write);
+}
+
+function tell(folder: string, content: DriverFile): void {
+  const path = join(folder, `driver-${process.pid}-${threadId}.json`);
+  try {
+    writeFileSync(`${path}.tmp`, `${JSON.stringify(content)}\n`);
+    renameSync(`${path}.tmp`, path);
+  } catch (error) {
+    // The command that reads it has ended and taken the folder along; the service goes on.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    warn(`cannot tell what the boost did: ${reasonOf(error)} (${folder})`);
+  }
+}

@@ -1,0 +1,33 @@
+/** What `bobtail boost` tells the processes it starts, through the environment. */
+import { basename } from 'node:path';
+
+import { PACKAGE_MANAGER } from '../settings';
+
+/** A policy and a lever, as the native half takes them; numbers left out are the lever's own. */
+export interface DriveOptions {
+  readonly policy: string;
+  readonly actuator: string;
+  readonly cpu?: number;
+  readonly baseKhz?: number;
+  readonly peakKhz?: number;
+  readonly fullKhz?: number;
+  readonly latencyNs?: number;
+}
+
+/** What a process does. */
+export interface BoostSettings {
+  /** Where it tells what came of it, absolute. */
+  readonly folder: string;
+  readonly drive: DriveOptions;
+}
+
+/** The settings of this process; `undefined` when it is to be left alone. */
+export function readBoostSettings(
+  env: NodeJS.ProcessEnv,
+  argv: readonly string[],
+): BoostSettings | undefined {
+  const { BOBTAIL_BOOST_DIR: folder, BOBTAIL_BOOST: drive, BOBTAIL_DISABLED } = env;
+  if (!folder || !drive || BOBTAIL_DISABLED === '1') return undefined;
+  if (PACKAGE_MANAGER.test(basename(argv[1] ?? ''))) return undefined;
+  return { folder, drive: JSON.parse(drive) as DriveOptions };
+}

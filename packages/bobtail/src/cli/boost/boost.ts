@@ -1,0 +1,103 @@
+/**
+ * `bobtail boost`: runs a command with a policy at its lever, without recording it.
+ *
+ * The service comes first, as for `record`: it gets its own stdio, signals and exit code, and what
+ * cannot be boosted runs unboosted, with the reason in one line.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DriveOptions } from '../../agent/boost/settings';
+import { canonicalPolicy } from '../analysis';
+import { StatusLine, tell } from '../console';
+import { writeFailure } from '../failure';
+import { AGENT_FOLDER, checkAgent } from '../record/agent-environment';
+import { checkNodeVersion, nodeVersionOf } from '../record/command';
+import { withAgent } from '../record/node-options';
+import { startService } from '../record/session';
+import { exitLike, forwardSignals } from '../record/signals';
+import { formatDuration } from '../text/units';
+import { readDriverFiles } from './driver-file';
+import { type BoostSummary, renderSummary, summarize } from './summary';
+
+/** What the user asked for. */
+export interface BoostOptions {
+  readonly command: readonly string[];
+  readonly drive: DriveOptions;
+  /** Where the summary goes as JSON, too. */
+  readonly out?: string;
+  readonly quiet: boolean;
+}
+
+const PROGRESS_MS = 1_000;
+const NS_PER_MS = 1e6;
+const NO_LEVER =
+  'no lever that is undone when the service ends, so it runs unboosted; ' +
+  '--actuator emulated is for experiments';
+
+/** Runs the command and ends this process as it ended. Rejects with a `Failure`. */
+export async function boost(options: BoostOptions): Promise<void> {
+  const policy = canonicalPolicy(options.drive.policy);
+  checkAgent();
+  const node = await nodeVersionOf(options.command);
+  if (node !== undefined) {
+    checkNodeVersion(node);
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'bobtail-boost-'));
+  try {
+    await run({ ...options, drive: { ...options.drive, policy } }, folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function run(options: BoostOptions, folder: string): Promise<void> {
+  const isDriven = options.drive.actuator !== 'auto';
+  if (!isDriven && !options.quiet) {
+    tell(`bobtail: ${NO_LEVER}`);
+  }
+  const startMs = performance.now();
+  const env = isDriven ? boostEnv(folder, options.drive) : process.env;
+  const service = await startService(options.command, env, 'inherit');
+  const stopForwarding = forwardSignals(service, () => undefined);
+  const status = new StatusLine(options.quiet);
+  const summary = () => summarize(options.drive, readDriverFiles(folder));
+  const progress = setInterval(() => {
+    const elapsed = formatDuration((performance.now() - startMs) * NS_PER_MS);
+    status.show(`bobtail: ${renderSummary(summary())[0]} · ${elapsed}`);
+  }, PROGRESS_MS);
+  const outcome = await service.ended;
+  clearInterval(progress);
+  status.clear();
+  stopForwarding();
+  if (isDriven) {
+    leave(summary(), options);
+  }
+  exitLike(outcome);
+}
+
+function leave(summary: BoostSummary, { out, quiet }: BoostOptions): void {
+  if (!quiet) {
+    for (const line of renderSummary(summary)) {
+      tell(`  ${line}`);
+    }
+  }
+  if (out !== undefined) {
+    try {
+      writeFileSync(out, `${JSON.stringify(summary, null, 2)}\n`);
+    } catch (error) {
+      tell(`bobtail: ${writeFailure(error, out).message}`);
+    }
+  }
+}
+
+/** The environment of a boosted command. */
+function boostEnv(folder: string, drive: DriveOptions): NodeJS.ProcessEnv {
+  const agent = join(AGENT_FOLDER, 'boost', 'preload.js');
+  return {
+    ...process.env,
+    NODE_OPTIONS: withAgent(process.env.NODE_OPTIONS, agent),
+    BOBTAIL_BOOST_DIR: folder,
+    BOBTAIL_BOOST: JSON.stringify(drive),
+  };
+}

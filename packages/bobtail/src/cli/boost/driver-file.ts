@@ -1,0 +1,44 @@
+/** What a boosted process tells the command line: `driver-<pid>-<thread>.json` in its folder. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A lever under a policy. */
+export interface Driven {
+  /** With all its settings. */
+  readonly policy: string;
+  readonly lever: string;
+  readonly about: string;
+  readonly isEmulated: boolean;
+  /** Values of the lever without and with a boost, in its own unit. */
+  readonly base: number;
+  readonly peak: number;
+}
+
+/** What the driver did. */
+export interface DriverCounters {
+  readonly looks: number;
+  readonly boosts: number;
+  readonly boostedNs: number;
+  /** Boosts by why they began; one may have several reasons. */
+  readonly forCollection: number;
+  readonly forQueueLength: number;
+  readonly forHead: number;
+  /** Changes the lever refused. */
+  readonly refused: number;
+}
+
+/** What one process tells. */
+export type DriverFile =
+  | { readonly pid: number; readonly refused: string }
+  | {
+      readonly pid: number;
+      readonly driven: Driven;
+      readonly ranNs: number;
+      readonly counters: DriverCounters;
+    };
+
+/** All of a folder. */
+export function readDriverFiles(folder: string): DriverFile[] {
+  const names = readdirSync(folder).filter((name) => /^driver-.*\.json$/.test(name));
+  return names.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as DriverFile);
+}

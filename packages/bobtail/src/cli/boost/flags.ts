@@ -1,0 +1,49 @@
+/** The options of `boost`, checked: what may be typed, and what it means. */
+import type { DriveOptions } from '../../agent/boost/settings';
+import { Failure } from '../failure';
+import { parseDurationNs } from '../quantity';
+
+const KHZ_PER_GHZ = 1e6;
+const CPUS_MAX = 1024;
+
+/** As commander gives them. */
+export interface DriveFlags {
+  readonly policy: string;
+  readonly actuator: string;
+  readonly frequencies?: string;
+  readonly latency?: string;
+  readonly cpu?: string;
+}
+
+/** What the driver is told. Throws a `Failure`. */
+export function parseDrive(flags: DriveFlags): DriveOptions {
+  const { policy, actuator, frequencies, latency, cpu } = flags;
+  return {
+    policy,
+    actuator,
+    ...(frequencies === undefined ? {} : parseFrequencies(frequencies)),
+    ...(latency === undefined ? {} : { latencyNs: parseDurationNs(latency, '--latency') }),
+    ...(cpu === undefined ? {} : { cpu: parseCpu(cpu) }),
+  };
+}
+
+/** The peak is the machine's full speed: nothing can be imitated beyond it. */
+function parseFrequencies(text: string): Pick<DriveOptions, 'baseKhz' | 'peakKhz' | 'fullKhz'> {
+  const match = /^(\d+(?:\.\d+)?),(\d+(?:\.\d+)?)$/.exec(text);
+  const [baseKhz = 0, peakKhz = 0] = (match ?? [])
+    .slice(1)
+    .map((ghz) => Math.round(Number(ghz) * KHZ_PER_GHZ));
+  if (match === null || baseKhz <= 0 || baseKhz > peakKhz) {
+    const what = '--frequencies takes two in GHz, the lower first, such as 2.6,4';
+    throw new Failure('usage', what, text);
+  }
+  return { baseKhz, peakKhz, fullKhz: peakKhz };
+}
+
+function parseCpu(text: string): number {
+  const cpu = Number(text);
+  if (!/^\d+$/.test(text) || cpu >= CPUS_MAX) {
+    throw new Failure('usage', '--cpu takes the number of a CPU', text);
+  }
+  return cpu;
+}

@@ -1,0 +1,149 @@
+/** `boost`: the service runs as ever, and what the policy did is told. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { load } from './load.mjs';
+import { nodes } from './nodes.mjs';
+import { fixture } from './recordings.mjs';
+import { makeFolder, PACKAGE, runBobtail, startBobtail } from './run-bobtail.mjs';
+import { assertValid } from './schemas.mjs';
+
+const require = createRequire(import.meta.url);
+const { summarize, renderSummary } = require(join(PACKAGE, 'dist/cli/boost/summary.js'));
+const { parseDrive } = require(join(PACKAGE, 'dist/cli/boost/flags.js'));
+const CHURN = fixture('churn.mjs');
+const POLICY = 'gc-boost:worth=0,hold=1ms';
+
+/** A boosted service that collects; how it ended, and its summary. */
+async function boosted(t, node, { flags = [], count = 30, ...how } = {}) {
+  const cwd = makeFolder(t);
+  const args = ['boost', '--actuator', 'emulated', '--policy', POLICY, '--out', 'boost.json'];
+  const { child, ended, until } = startBobtail([...args, ...flags, '--', node, CHURN], {
+    cwd,
+    ...how,
+  });
+  t.after(() => child.exitCode === null && child.kill('SIGKILL'));
+  const [, port] = /listening (\d+)/.exec(await until(/listening \d+\n/));
+  assert.equal(await load(Number(port), { count }), count);
+  child.kill('SIGTERM');
+  const end = await ended;
+  const out = join(cwd, 'boost.json');
+  const summary = existsSync(out) ? JSON.parse(readFileSync(out, 'utf8')) : undefined;
+  if (summary !== undefined) assertValid('boost', summary);
+  return { ...end, summary };
+}
+
+for (const { path, version } of nodes) {
+  test(`${version}: collections of a service are boosted`, async (t) => {
+    if (process.getuid() !== 0 && process.env.CI !== 'true') return t.skip('needs root');
+    const { code, stdout, stderr, summary } = await boosted(t, path);
+    // The service's own answer to SIGTERM.
+    assert.equal(code, 6, stderr);
+    assert.match(stdout, /^listening \d+\n$/);
+    assert.equal(summary.refused, null);
+    assert.equal(summary.policy, 'gc-boost:hold=1ms,worth=0');
+    assert.ok(summary.isEmulated);
+    const { boosts, forCollection, boostedNs, refused } = summary.counters;
+    assert.ok(boosts >= 20, JSON.stringify(summary));
+    assert.deepEqual([forCollection, refused], [boosts, 0]);
+    assert.ok(boostedNs >= boosts * 1e6 && boostedNs < summary.ranNs, JSON.stringify(summary));
+    assert.match(stderr, /EMULATED frequency · [\d,]+ boosts .* energy 1\.\d+× \(modelled\)/);
+  });
+}
+
+test('who may have no real-time threads runs unboosted, with the reason', async (t) => {
+  if (process.getuid() !== 0 && process.env.CI !== 'true') return t.skip('needs root to drop it');
+  const cwd = makeFolder(t);
+  const command = ['setpriv', '--bounding-set=-sys_nice', '--', process.execPath, CHURN, 'once'];
+  const args = ['boost', '--actuator', 'emulated', '--out', 'boost.json', '--', ...command];
+  const { code, stderr } = await runBobtail(args, { cwd });
+  assert.equal(code, 7, stderr);
+  assert.match(stderr, /^ {2}not boosted: .*sched_setscheduler failed/m);
+  const summary = JSON.parse(readFileSync(join(cwd, 'boost.json'), 'utf8'));
+  assertValid('boost', summary);
+  assert.match(summary.refused, /sched_setscheduler/);
+});
+
+test('without a lever the service runs unboosted, and nothing is written', async (t) => {
+  const cwd = makeFolder(t);
+  const args = ['boost', '--out', 'boost.json', '--', process.execPath, '-e', 'process.exit(3)'];
+  const { code, stderr } = await runBobtail(args, { cwd });
+  assert.equal(code, 3);
+  assert.match(stderr, /^bobtail: no lever .* it runs unboosted/);
+  assert.ok(!existsSync(join(cwd, 'boost.json')));
+});
+
+test('what never listens is told', async () => {
+  const args = ['boost', '--actuator', 'emulated', '--', process.execPath, '-e', '0'];
+  const { code, stderr } = await runBobtail(args);
+  assert.equal(code, 0);
+  assert.equal(stderr, '  not boosted: no Node.js server listened\n');
+});
+
+for (const [flags, message] of [
+  [['--policy', 'warp'], /there is no policy "warp"; there are static, gc-boost/],
+  [['--policy', 'queue-boost:k=0'], /character 15: k is "0", not a number from 1 to 100/],
+  [['--actuator', 'warp'], /'warp' is invalid/],
+  [['--frequencies', '4,2'], /--frequencies takes two in GHz.*\(4,2\)/],
+  [['--latency', 'soon'], /--latency takes seconds.*\(soon\)/],
+  [['--cpu', '-1'], /--cpu takes the number of a CPU \(-1\)/],
+]) {
+  test(`${flags.join(' ')} is refused before anything starts`, async () => {
+    const command = [process.execPath, '-e', 'console.log("started")'];
+    const { code, stdout, stderr } = await runBobtail(['boost', ...flags, '--', ...command]);
+    assert.equal(code, 64, stderr);
+    assert.equal(stdout, '');
+    assert.match(stderr, message);
+    assert.equal(stderr.trim().split('\n').length, 1);
+  });
+}
+
+test('frequencies are those of the lever', () => {
+  const flags = {
+    policy: 'static',
+    actuator: 'emulated',
+    frequencies: '2.6,3.3',
+    latency: '0.5ms',
+  };
+  assert.deepEqual(parseDrive({ ...flags, cpu: '1' }), {
+    policy: 'static',
+    actuator: 'emulated',
+    baseKhz: 2_600_000,
+    peakKhz: 3_300_000,
+    fullKhz: 3_300_000,
+    latencyNs: 500_000,
+    cpu: 1,
+  });
+});
+
+const COUNTERS = {
+  looks: 1,
+  boosts: 4,
+  boostedNs: 250e6,
+  forCollection: 3,
+  forQueueLength: 0,
+  forHead: 1,
+  refused: 0,
+};
+
+function summaryOf(base, peak) {
+  const driven = { policy: 'p', lever: 'emulated', about: 'a', isEmulated: true, base, peak };
+  const file = { pid: 7, driven, ranNs: 1e9, counters: COUNTERS };
+  return summarize({ policy: 'p', actuator: 'emulated' }, [{ pid: 8, refused: 'other' }, file]);
+}
+
+test('energy is the model of the paper where it has points, else untold', () => {
+  const summary = summaryOf(2_600_000, 4_000_000);
+  assertValid('boost', summary);
+  assert.deepEqual(summary.energy, { kind: 'modelled', relativeToBase: 1 + 1.712 * 0.25 });
+  assert.equal(summaryOf(2_600_000, 3_300_000).energy.relativeToBase, 1 + 0.676 * 0.25);
+  const other = summaryOf(1_000_000, 4_000_000);
+  assert.equal(other.energy, null);
+  assert.deepEqual(renderSummary(other), [
+    'EMULATED frequency · 4 boosts · boosted 250 ms (25.0 %)',
+    'p · 3 for collections · 1 for a long event',
+    'a',
+  ]);
+});
