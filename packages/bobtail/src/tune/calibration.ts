@@ -21,6 +21,7 @@ export interface Calibration {
   readonly version: string;
 }
 
+/** The exit code of an unchanged service that cannot be measured. */
 const EXITS: Readonly<Record<LossOf, 'unsupported' | 'loadFailed' | 'nothingRecorded'>> = {
   service: 'unsupported',
   change: 'unsupported',
@@ -41,7 +42,7 @@ export async function calibrate(
   if (result.kind === 'interrupted') return undefined;
   const command = subject.command.join(' ');
   if (result.kind === 'lost') {
-    throw new Failure(EXITS[result.of], `the unchanged service: ${result.reason}`, command);
+    throw unchangedLost(result.of, result.reason, subject);
   }
   const { sample, execPath } = result;
   const percentile = highestSupported(sample.requests);
@@ -56,6 +57,11 @@ export async function calibrate(
   const node = execPath ?? process.execPath;
   const version = (await askVersion(node)) ?? 'unknown';
   return { sample, runMs: performance.now() - startMs, percentile, node, version };
+}
+
+/** Without the unchanged service there is nothing to compare with. */
+export function unchangedLost(of: LossOf, reason: string, { command }: Subject): Failure {
+  return new Failure(EXITS[of], `the unchanged service: ${reason}`, command.join(' '));
 }
 
 /** `512 MiB (--memory)`. */

@@ -11,7 +11,7 @@ import { type Proof, prove } from '../prove/prove';
 import type { RoundLimits, Subject } from '../prove/round';
 import { seededRandom } from '../prove/shuffle';
 import type { Budget } from './budget';
-import { type Calibration, calibrate } from './calibration';
+import { type Calibration, calibrate, unchangedLost } from './calibration';
 import { combinedChanges, type Surroundings, singleChanges } from './candidates';
 import { type FlagArm, flagArm, isNode } from './flag-arm';
 import { checkFlags, flagName, type NodeFlags, readNodeFlags } from './node-flags';
@@ -162,10 +162,10 @@ class Tuning {
     });
     this.#stages.push({ name, arms: raced.arms });
     if (raced.interrupted) return undefined;
-    const [unchanged] = raced.arms;
-    if (unchanged?.out !== undefined) {
-      const why = `the unchanged service: ${unchanged.out.reason}`;
-      throw new Failure('unsupported', why, subject.command.join(' '));
+    const out = raced.arms[0]?.out;
+    // It is never taken out by the race or the budget, so something went wrong with it.
+    if (out !== undefined && out.of !== 'race' && out.of !== 'budget') {
+      throw unchangedLost(out.of, out.reason, subject);
     }
     for (const arm of raced.arms) if (arm.out !== undefined) progress({ kind: 'left', arm });
     return [...raced.arms];

@@ -148,6 +148,8 @@ test('the budget is the lowest limit along the groups of either version', (t) =>
   put('memory/x/memory.limit_in_bytes', `${256 * MIB}\n`);
   const both = '4:cpu,memory:/x/not-there\n0::/a\n';
   assert.deepEqual(budget(both), { bytes: 256 * MIB, source: 'cgroup-v1' });
+  const none = budget('4:memory:/\n');
+  assert.deepEqual(none, { bytes: 8 * 2 ** 30, source: 'host' }, 'no limit is a huge number');
   assert.deepEqual(budget('4:cpu:/x\n'), { bytes: 8 * 2 ** 30, source: 'host' });
   assert.equal(readBudget(root, join(root, 'none'), 5).source, 'host');
 });
