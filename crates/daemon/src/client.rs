@@ -1,0 +1,220 @@
+//! A client's half: asks bobtaild for levers, in one system call where no answer is wanted.
+//!
+//! Blocking with a bound instead of asynchronous: an answer takes some ten microseconds, and a
+//! daemon that gives none within the bound is as good as gone. Dropping the client lowers all.
+
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use bobtail_control::LeverKind;
+use bobtail_policy::Speed;
+use thiserror::Error;
+
+use crate::protocol::{
+    Answer, FrameError, MAX_FRAME_BYTES, Offer, Refusal, Request, VERSION, Want,
+};
+use crate::socket::{self, Buffer};
+
+/// Why the daemon did not do what was asked.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    #[error("bobtaild: {0}")]
+    Io(#[from] io::Error),
+    #[error("bobtaild refuses: {refusal}{}", errno(*detail))]
+    Refused { refusal: Refusal, detail: u32 },
+    #[error("bobtaild sends what is no answer: {0}")]
+    Frame(#[from] FrameError),
+    #[error("bobtaild answers something else")]
+    OtherAnswer,
+    #[error("bobtaild has ended the connection")]
+    Ended,
+}
+
+fn errno(detail: u32) -> String {
+    match detail {
+        0 => String::new(),
+        errno => format!(" ({})", io::Error::from_raw_os_error(errno as i32)),
+    }
+}
+
+/// A connection to bobtaild. All it claimed is let go when it is dropped or its process ends.
+#[derive(Debug)]
+pub struct Client {
+    stream: UnixStream,
+    sequence: u32,
+    heartbeat_timeout: Duration,
+}
+
+impl Client {
+    /// Connects and greets; no later call waits longer than `patience` for the daemon.
+    ///
+    /// # Errors
+    ///
+    /// When there is no daemon, or it does not take this process.
+    pub fn connect(path: &Path, patience: Duration) -> Result<Self, ClientError> {
+        let stream = socket::connect_to(path)?;
+        stream.set_read_timeout(Some(patience.max(Duration::from_millis(1))))?;
+        let mut client = Self {
+            stream,
+            sequence: 0,
+            heartbeat_timeout: Duration::ZERO,
+        };
+        let hello = Request::Hello {
+            oldest: VERSION,
+            newest: VERSION,
+        };
+        match client.ask_for(hello)? {
+            Answer::Welcome {
+                heartbeat_timeout_ns,
+                ..
+            } => client.heartbeat_timeout = Duration::from_nanos(heartbeat_timeout_ns),
+            _ => return Err(ClientError::OtherAnswer),
+        }
+        Ok(client)
+    }
+
+    /// A client that claims something must be heard of in this time, by any request.
+    pub fn heartbeat_timeout(&self) -> Duration {
+        self.heartbeat_timeout
+    }
+
+    /// What may be asked of a lever; also opens it, so that the first raise is as fast as others.
+    ///
+    /// # Errors
+    ///
+    /// Among others when this process may not move it, or the host does not have it.
+    pub fn offer(&mut self, lever: LeverKind, target: u32) -> Result<Offer, ClientError> {
+        match self.ask_for(Request::Ask(Want { lever, target }))? {
+            Answer::Offered(offer) => Ok(offer),
+            _ => Err(ClientError::OtherAnswer),
+        }
+    }
+
+    /// Claims a speed: what was granted after clamping, and where the lever stands now, in the
+    /// unit of the offer. The lever has moved when this returns.
+    ///
+    /// # Errors
+    ///
+    /// When it could not be raised; the claim does not stand then.
+    pub fn raise(
+        &mut self,
+        lever: LeverKind,
+        target: u32,
+        speed: Speed,
+    ) -> Result<(u32, u32), ClientError> {
+        let want = Want { lever, target };
+        match self.ask_for(Request::Raise { want, speed })? {
+            Answer::Granted { granted, effective } => Ok((granted, effective)),
+            _ => Err(ClientError::OtherAnswer),
+        }
+    }
+
+    /// Claims a speed without waiting: one system call. A refusal shows at the next call that
+    /// waits, or in [`Client::refusal`].
+    ///
+    /// # Errors
+    ///
+    /// When the daemon is gone, or does not keep up.
+    pub fn raise_soon(
+        &mut self,
+        lever: LeverKind,
+        target: u32,
+        speed: Speed,
+    ) -> Result<(), ClientError> {
+        let want = Want { lever, target };
+        self.send(Request::Raise { want, speed }, true)
+    }
+
+    /// Ends a claim; whether there was one.
+    ///
+    /// # Errors
+    ///
+    /// When the daemon is gone: the claim is, too.
+    pub fn lower(&mut self, lever: LeverKind, target: u32) -> Result<bool, ClientError> {
+        match self.ask_for(Request::Lower(Want { lever, target }))? {
+            Answer::Lowered { claims } => Ok(claims > 0),
+            _ => Err(ClientError::OtherAnswer),
+        }
+    }
+
+    /// Ends a claim without waiting.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::raise_soon`].
+    pub fn lower_soon(&mut self, lever: LeverKind, target: u32) -> Result<(), ClientError> {
+        self.send(Request::Lower(Want { lever, target }), true)
+    }
+
+    /// Ends all claims; how many there were.
+    ///
+    /// # Errors
+    ///
+    /// When the daemon is gone: the claims are, too.
+    pub fn lower_all(&mut self) -> Result<u32, ClientError> {
+        match self.ask_for(Request::LowerAll)? {
+            Answer::Lowered { claims } => Ok(claims),
+            _ => Err(ClientError::OtherAnswer),
+        }
+    }
+
+    /// Says that this process is alive; to be said from the thread whose hanging shall matter.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::raise_soon`].
+    pub fn beat(&mut self) -> Result<(), ClientError> {
+        self.send(Request::Beat, true)
+    }
+
+    /// A refusal of something that was not waited for, if one has arrived.
+    ///
+    /// # Errors
+    ///
+    /// When the daemon is gone.
+    pub fn refusal(&mut self) -> Result<Option<Refusal>, ClientError> {
+        match self.receive(false) {
+            Ok((Answer::Refused { refusal, .. }, _)) => Ok(Some(refusal)),
+            Ok(_) => Ok(None),
+            Err(ClientError::Io(cause)) if cause.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn send(&mut self, request: Request, is_silent: bool) -> Result<(), ClientError> {
+        // 0 is the daemon's own, for what nobody asked.
+        self.sequence = self.sequence.checked_add(1).unwrap_or(1);
+        let frame = request.encode(self.sequence, is_silent);
+        socket::send_frame(&self.stream, frame.bytes())?;
+        Ok(())
+    }
+
+    fn ask_for(&mut self, request: Request) -> Result<Answer, ClientError> {
+        self.send(request, false)?;
+        loop {
+            let (answer, sequence) = self.receive(true)?;
+            let refused = match answer {
+                Answer::Refused { refusal, detail } => {
+                    Err(ClientError::Refused { refusal, detail })
+                }
+                other => Ok(other),
+            };
+            // What is about an earlier request was not waited for and is of no use now.
+            if sequence == self.sequence || sequence == 0 {
+                return refused;
+            }
+        }
+    }
+
+    fn receive(&mut self, can_wait: bool) -> Result<(Answer, u32), ClientError> {
+        let mut buffer: Buffer = [0; MAX_FRAME_BYTES + 1];
+        let bytes = socket::receive_frame(&self.stream, &mut buffer, can_wait)?;
+        if bytes.is_empty() {
+            return Err(ClientError::Ended);
+        }
+        Ok(Answer::decode(bytes)?)
+    }
+}

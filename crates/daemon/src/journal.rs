@@ -1,0 +1,191 @@
+//! What must be put back should the daemon not be able to: a file that is always whole.
+//!
+//! Written before a lever is touched and replaced by rename, so that a reader finds the state
+//! before or after, never between. On a tmpfs such as `/run` it goes with a reboot, as the levers
+//! do; elsewhere the boot's id tells that it is of another boot.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use bobtail_control::{Domain, Host, LeverKind, Place, SavedState};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+const VERSION: u32 = 1;
+/// No journal that this daemon writes comes near.
+const BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    #[error("journal {}: {cause}", path.display())]
+    Io { path: PathBuf, cause: io::Error },
+    #[error("journal {}: {what}; put levers back by hand, then delete it", path.display())]
+    Damaged { path: PathBuf, what: String },
+    #[error(
+        "journal {} belongs to user {uid} with mode {mode:o}: others can make bobtaild write \
+         levers by it",
+        path.display()
+    )]
+    Foreign { path: PathBuf, uid: u32, mode: u32 },
+}
+
+/// The file's content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Content {
+    version: u32,
+    /// Of the kernel, anew at each boot.
+    boot: String,
+    /// Of the daemon that wrote it: another one's has been put back already.
+    pub owner: String,
+    /// Each lever that is or may be raised, as it was before.
+    pub entries: Vec<SavedState>,
+}
+
+/// The journal of a running daemon; who has it holds its lock.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    content: Content,
+}
+
+impl Journal {
+    /// Begins a journal over whatever was there, and writes it.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
+    pub fn begin(
+        path: &Path,
+        host: &Host,
+        owner: &str,
+        entries: Vec<SavedState>,
+    ) -> Result<Self, JournalError> {
+        let mut journal = Self {
+            path: path.to_owned(),
+            content: Content {
+                version: VERSION,
+                boot: boot_id(host),
+                owner: owner.to_owned(),
+                entries,
+            },
+        };
+        journal.write()?;
+        Ok(journal)
+    }
+
+    /// Adds a lever that is about to be raised. When this fails it must not be.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
+    pub fn add(&mut self, saved: &SavedState) -> Result<(), JournalError> {
+        self.forget(saved.lever, &saved.domain);
+        self.content.entries.push(saved.clone());
+        let written = self.write();
+        if written.is_err() {
+            self.forget(saved.lever, &saved.domain);
+        }
+        written
+    }
+
+    /// Takes out a lever that is back where it was. When this fails the file still has it, which
+    /// at worst puts it back once more.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
+    pub fn remove(&mut self, lever: LeverKind, domain: &Domain) -> Result<(), JournalError> {
+        self.forget(lever, domain);
+        self.write()
+    }
+
+    /// What is or may be raised.
+    pub fn entries(&self) -> &[SavedState] {
+        &self.content.entries
+    }
+
+    fn forget(&mut self, lever: LeverKind, domain: &Domain) {
+        let other = |entry: &SavedState| entry.lever != lever || entry.domain != *domain;
+        self.content.entries.retain(other);
+    }
+
+    fn write(&mut self) -> Result<(), JournalError> {
+        let io = |cause| JournalError::Io {
+            path: self.path.clone(),
+            cause,
+        };
+        let text = serde_json::to_vec(&self.content).map_err(|cause| io(cause.into()))?;
+        replace(&self.path, &text).map_err(io)?;
+        Ok(())
+    }
+}
+
+/// Reads what a daemon left; none where there is no journal, or only one of an earlier boot.
+///
+/// # Errors
+///
+/// When the file cannot be read, is damaged, or could have been written by others.
+pub fn read(path: &Path, host: &Host) -> Result<Option<Content>, JournalError> {
+    let io = |cause| JournalError::Io {
+        path: path.to_owned(),
+        cause,
+    };
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(nix::libc::O_NOFOLLOW)
+        .open(path);
+    let file = match opened {
+        Ok(file) => file,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(cause) => return Err(io(cause)),
+    };
+    let metadata = file.metadata().map_err(io)?;
+    let is_own = metadata.uid() == nix::unistd::geteuid().as_raw();
+    if !is_own || metadata.mode() & 0o022 != 0 {
+        return Err(JournalError::Foreign {
+            path: path.to_owned(),
+            uid: metadata.uid(),
+            mode: metadata.mode() & 0o7777,
+        });
+    }
+    let mut bytes = Vec::new();
+    file.take(BYTES_MAX).read_to_end(&mut bytes).map_err(io)?;
+    let damaged = |what: String| JournalError::Damaged {
+        path: path.to_owned(),
+        what,
+    };
+    let content: Content =
+        serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+    if content.version != VERSION {
+        return Err(damaged(format!("version {} is not 1", content.version)));
+    }
+    Ok(Some(content).filter(|content| content.boot == boot_id(host)))
+}
+
+/// Writes a new file beside the old one and puts it in its place, each step on the disk before
+/// the next.
+fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let new = path.with_extension("new");
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .custom_flags(nix::libc::O_NOFOLLOW)
+        .open(&new)?;
+    file.write_all(text)?;
+    file.sync_all()?;
+    fs::rename(&new, path)?;
+    File::open(folder)?.sync_all()
+}
+
+/// The kernel's name of this boot; empty where there is none, which then equals itself.
+fn boot_id(host: &Host) -> String {
+    host.read(&Place::proc("sys/kernel/random/boot_id"))
+        .unwrap_or_default()
+}

@@ -1,0 +1,109 @@
+//! Puts levers back that an owner left: what the daemon, its guard and its next start have in
+//! common.
+//!
+//! A lever that is gone is not done: a CPU that comes back online has the bounds it had before.
+
+use std::path::Path;
+use std::time::Duration;
+
+use bobtail_control::{ControlError, Domain, Host, SavedState};
+use thiserror::Error;
+
+use crate::journal::{self, Journal, JournalError};
+use crate::lock::{Lock, LockError};
+use crate::log;
+
+/// What became of one lever.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It is as it was; the error says where somebody else limits it to another value.
+    Back(Option<ControlError>),
+    /// It does not exist now.
+    Gone,
+    /// It could not be put back; worth another try.
+    Refused(ControlError),
+}
+
+/// Puts one lever back.
+pub fn put_back(host: &Host, saved: &SavedState) -> Outcome {
+    let restored = saved.restore(host);
+    if let Some(error) = restored.failed.into_iter().next() {
+        return Outcome::Refused(error);
+    }
+    if restored.gone > 0 && matches!(saved.domain, Domain::Cpus(_)) {
+        return Outcome::Gone;
+    }
+    Outcome::Back(restored.differing.into_iter().next())
+}
+
+/// Puts back all that it can, with a line for each; what is left over.
+pub fn put_all_back(host: &Host, entries: Vec<SavedState>) -> Vec<SavedState> {
+    let mut left = Vec::new();
+    for saved in entries {
+        let name = name(&saved);
+        match put_back(host, &saved) {
+            Outcome::Back(None) => log::line(format_args!("put back {name}")),
+            Outcome::Back(Some(error)) => log::line(format_args!("put back {name}, but {error}")),
+            Outcome::Gone => {
+                log::line(format_args!(
+                    "{name} is not there now; will be put back later"
+                ));
+                left.push(saved);
+            }
+            Outcome::Refused(error) => {
+                log::line(format_args!("cannot put back {name}: {error}"));
+                left.push(saved);
+            }
+        }
+    }
+    left
+}
+
+/// A lever and its domain, for people.
+pub fn name(saved: &SavedState) -> String {
+    match &saved.domain {
+        Domain::Cpus(cpus) => match (cpus.first(), cpus.last()) {
+            (Some(first), Some(last)) if first != last => {
+                format!("{} of CPUs {first} to {last}", saved.lever)
+            }
+            _ => format!("{} of CPU {}", saved.lever, cpus.first().unwrap_or(&0)),
+        },
+        Domain::Group(group) => format!("{} of group {group}", saved.lever),
+        Domain::Thread(thread) => format!("{} of thread {thread}", saved.lever),
+    }
+}
+
+#[derive(Debug, Error)]
+pub enum RestoreError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Lock(#[from] LockError),
+}
+
+/// Puts back what a daemon that is no longer there left in its journal; how much could not be.
+/// With `owners`, does nothing where yet another daemon has written since: that one has
+/// done it.
+///
+/// # Errors
+///
+/// When a daemon is there, or the journal cannot be read or written.
+pub fn restore_left(
+    host: &Host,
+    path: &Path,
+    owners: Option<&[&str]>,
+    wait: Duration,
+) -> Result<usize, RestoreError> {
+    let _lock = Lock::take(path, wait)?;
+    let Some(content) = journal::read(path, host)? else {
+        return Ok(0);
+    };
+    let is_another = owners.is_some_and(|owners| !owners.contains(&content.owner.as_str()));
+    if is_another || content.entries.is_empty() {
+        return Ok(0);
+    }
+    let left = put_all_back(host, content.entries);
+    let count = left.len();
+    Journal::begin(path, host, &content.owner, left)?;
+    Ok(count)
+}

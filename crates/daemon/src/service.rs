@@ -1,0 +1,346 @@
+//! What the daemon does with a frame, a silence or an end: the decisions, without the sockets.
+//!
+//! Time comes in as a number that only grows, so that tests need no waiting and a step of the
+//! wall clock has nothing to act on.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bobtail_control::{Range, Unit};
+use bobtail_policy::Speed;
+
+use crate::claims::{Claims, ClientId};
+use crate::config::Config;
+use crate::holdings::{HoldError, HoldingId, Holdings};
+use crate::log::Log;
+use crate::protocol::{Answer, Frame, Offer, Refusal, Request, VERSION, Want};
+use crate::rights::{self, Bounds, Peer};
+use crate::session::Session;
+
+/// The daemon without its sockets.
+#[derive(Debug)]
+pub struct Service {
+    config: Config,
+    holdings: Holdings,
+    claims: Claims<HoldingId>,
+    sessions: BTreeMap<ClientId, Session>,
+    next: ClientId,
+    pub log: Log,
+}
+
+/// What to send to a client, and whether its connection ends then.
+#[derive(Debug, Default)]
+pub struct Reply {
+    pub frame: Option<Frame>,
+    pub ends: bool,
+}
+
+/// A request that is not granted, with the kernel's error number if there is one.
+type Refused = (Refusal, u32);
+
+impl Service {
+    pub fn new(config: Config, holdings: Holdings) -> Self {
+        Self {
+            config,
+            holdings,
+            claims: Claims::default(),
+            sessions: BTreeMap::new(),
+            next: 0,
+            log: Log::default(),
+        }
+    }
+
+    /// Takes a new connection, or says why not.
+    ///
+    /// # Errors
+    ///
+    /// For whom no rule speaks, and for more connections than allowed.
+    pub fn admit(&mut self, peer: Peer, now: Duration) -> Result<ClientId, Refusal> {
+        if !rights::may_connect(&self.config, &peer) {
+            return Err(Refusal::NotAllowed);
+        }
+        let of_user = |session: &&Session| session.peer.uid == peer.uid;
+        let count = self.sessions.values().filter(of_user).count();
+        if self.sessions.len() >= self.config.max_clients
+            || count >= self.config.max_clients_per_user
+        {
+            return Err(Refusal::TooManyClients);
+        }
+        self.next += 1;
+        self.sessions.insert(self.next, Session::new(peer, now));
+        Ok(self.next)
+    }
+
+    /// Handles one datagram of a client.
+    pub fn receive(&mut self, client: ClientId, bytes: &[u8], now: Duration) -> Reply {
+        let Some(session) = self.sessions.get_mut(&client) else {
+            return Reply::default();
+        };
+        let refuse = |sequence, (refusal, detail): Refused| Reply {
+            frame: Some(Answer::Refused { refusal, detail }.encode(sequence)),
+            ends: refusal.ends_connection(),
+        };
+        let (request, sequence, is_silent) = match Request::decode(bytes) {
+            Ok(decoded) => decoded,
+            Err(error) => {
+                let pid = session.peer.pid;
+                self.log.line(now, format_args!("pid {pid}: {error}"));
+                return refuse(0, (Refusal::BadFrame, 0));
+            }
+        };
+        session.last_heard = now;
+        if !session.pay(self.config.requests_per_second, now) {
+            return refuse(sequence, (Refusal::Flood, 0));
+        }
+        if !session.is_welcome && !matches!(request, Request::Hello { .. }) {
+            return refuse(sequence, (Refusal::BadFrame, 0));
+        }
+        match self.answer(client, request, now) {
+            Ok(Some(answer)) if !is_silent => Reply {
+                frame: Some(answer.encode(sequence)),
+                ends: false,
+            },
+            Ok(_) => Reply::default(),
+            Err(refused) => refuse(sequence, refused),
+        }
+    }
+
+    /// Lets go of all that a client claimed. How its connection ended makes no difference.
+    pub fn leave(&mut self, client: ClientId, now: Duration) {
+        self.sessions.remove(&client);
+        self.let_go(client, now);
+    }
+
+    /// Who has been silent for too long; they have left already, and get the frame as a farewell.
+    pub fn expire(&mut self, now: Duration) -> Vec<(ClientId, Frame)> {
+        let is_due = |(client, _): &(&ClientId, &Session)| {
+            self.deadline(**client)
+                .is_some_and(|deadline| deadline <= now)
+        };
+        let due: Vec<_> = self
+            .sessions
+            .iter()
+            .filter(is_due)
+            .map(|(id, _)| *id)
+            .collect();
+        for client in &due {
+            if let Some(session) = self.sessions.get(client) {
+                let what = if session.is_welcome {
+                    "no sign of life, its levers are put back"
+                } else {
+                    "no HELLO"
+                };
+                let pid = session.peer.pid;
+                self.log.line(now, format_args!("pid {pid}: {what}"));
+            }
+            self.leave(*client, now);
+        }
+        let farewell = Answer::Refused {
+            refusal: Refusal::Expired,
+            detail: 0,
+        };
+        due.into_iter()
+            .map(|client| (client, farewell.encode(0)))
+            .collect()
+    }
+
+    /// Closes idle levers and tries again those that could not be put back.
+    pub fn tick(&mut self, now: Duration) {
+        for id in self.holdings.tick(now, &mut self.log) {
+            let wanted = self.claims.highest(id);
+            // Told in the log; tried again until it is done.
+            drop(self.holdings.settle(id, wanted, now, &mut self.log));
+        }
+    }
+
+    /// When `expire` or `tick` next has something to do.
+    pub fn next_deadline(&self) -> Option<Duration> {
+        let sessions = self.sessions.keys().filter_map(|id| self.deadline(*id));
+        sessions.chain(self.holdings.next_tick()).min()
+    }
+
+    /// Puts everything back; how many levers could not be, and who is to be told of the end.
+    pub fn end(&mut self, now: Duration) -> (usize, Frame) {
+        self.sessions.clear();
+        self.claims = Claims::default();
+        let left = self.holdings.end(now, &mut self.log);
+        let farewell = Answer::Refused {
+            refusal: Refusal::Ending,
+            detail: 0,
+        };
+        (left, farewell.encode(0))
+    }
+
+    fn deadline(&self, client: ClientId) -> Option<Duration> {
+        let session = self.sessions.get(&client)?;
+        // Who has not greeted is not waited for; who claims nothing may be silent.
+        let is_due = !session.is_welcome || self.claims.count(client) > 0;
+        is_due.then(|| session.last_heard + self.config.heartbeat_timeout)
+    }
+
+    fn answer(
+        &mut self,
+        client: ClientId,
+        request: Request,
+        now: Duration,
+    ) -> Result<Option<Answer>, Refused> {
+        let answer = match request {
+            Request::Hello { oldest, newest } => self.hello(client, oldest, newest)?,
+            Request::Ask(want) => self.ask(client, want, now)?,
+            Request::Raise { want, speed } => self.raise(client, want, speed, now)?,
+            Request::Lower(want) => self.lower(client, want, now)?,
+            Request::LowerAll => Answer::Lowered {
+                claims: self.let_go(client, now),
+            },
+            Request::Beat => return Ok(None),
+        };
+        Ok(Some(answer))
+    }
+
+    fn hello(&mut self, client: ClientId, oldest: u8, newest: u8) -> Result<Answer, Refused> {
+        if !(oldest..=newest).contains(&VERSION) {
+            return Err((Refusal::Version, 0));
+        }
+        if let Some(session) = self.sessions.get_mut(&client) {
+            session.is_welcome = true;
+        }
+        Ok(Answer::Welcome {
+            heartbeat_timeout_ns: self.config.heartbeat_timeout.as_nanos() as u64,
+            max_claims: self.config.max_claims,
+        })
+    }
+
+    fn ask(&mut self, client: ClientId, want: Want, now: Duration) -> Result<Answer, Refused> {
+        let (id, bounds) = self.find(client, want, now)?;
+        let Some(view) = self.holdings.view(id) else {
+            return Err((Refusal::NoLever, 0));
+        };
+        let range = view.range;
+        let grant = |value| grantable(value, &bounds, &range);
+        Ok(Answer::Offered(Offer {
+            domain: view.cpus.first().copied().unwrap_or_default(),
+            unit: range.unit,
+            lowest: grant(range.lowest),
+            highest: grant(range.highest),
+            base: grant(range.base),
+            peak: grant(range.peak),
+        }))
+    }
+
+    fn raise(
+        &mut self,
+        client: ClientId,
+        want: Want,
+        speed: Speed,
+        now: Duration,
+    ) -> Result<Answer, Refused> {
+        let (id, bounds) = self.find(client, want, now)?;
+        let Some(range) = self.holdings.view(id).map(|view| view.range) else {
+            return Err((Refusal::NoLever, 0));
+        };
+        let Ok(value) = range.value(want.lever, speed) else {
+            return Err((Refusal::NoLever, 0));
+        };
+        let granted = grantable(value, &bounds, &range);
+        if self.holdings.is_busy(id) {
+            return Err((Refusal::DomainBusy, 0));
+        }
+        let before = self.claims.put(id, client, want.target, granted);
+        if before.is_none() && self.claims.count(client) > self.config.max_claims {
+            self.claims.remove(id, client, want.target);
+            return Err((Refusal::TooManyClaims, 0));
+        }
+        let effective = self.claims.highest(id);
+        if let Err(error) = self.holdings.settle(id, effective, now, &mut self.log) {
+            self.claims.remove(id, client, want.target);
+            return Err(refusal_of(&error));
+        }
+        Ok(Answer::Granted {
+            granted,
+            effective: effective.unwrap_or(granted),
+        })
+    }
+
+    fn lower(&mut self, client: ClientId, want: Want, now: Duration) -> Result<Answer, Refused> {
+        let (id, _) = self.find(client, want, now)?;
+        let was_there = self.claims.remove(id, client, want.target);
+        if was_there {
+            self.settle(id, now);
+        }
+        Ok(Answer::Lowered {
+            claims: u32::from(was_there),
+        })
+    }
+
+    fn let_go(&mut self, client: ClientId, now: Duration) -> u32 {
+        let (count, holdings) = self.claims.remove_client(client);
+        for id in holdings {
+            self.settle(id, now);
+        }
+        count
+    }
+
+    fn settle(&mut self, id: HoldingId, now: Duration) {
+        let wanted = self.claims.highest(id);
+        // The claim is gone either way; a lever that stays up is in the log and tried again.
+        drop(self.holdings.settle(id, wanted, now, &mut self.log));
+    }
+
+    /// The holding that a client may move, and how far.
+    fn find(
+        &mut self,
+        client: ClientId,
+        want: Want,
+        now: Duration,
+    ) -> Result<(HoldingId, Bounds), Refused> {
+        let Some(session) = self.sessions.get(&client) else {
+            return Err((Refusal::NotAllowed, 0));
+        };
+        let allowed = |cpus: &[u32]| {
+            rights::bounds(&self.config, &session.peer, want.lever, cpus)
+                .ok_or((Refusal::NotAllowedHere, 0))
+        };
+        // Before anything is opened for someone who may not have it.
+        allowed(&[want.target])?;
+        let asked = self.config.asked(want.lever);
+        let id = match self.holdings.find(want.lever, want.target, asked, now) {
+            Ok(id) => id,
+            Err(error) => {
+                self.log.line(now, &error);
+                return Err((Refusal::NoLever, errno_of(&error)));
+            }
+        };
+        let view = self.holdings.view(id).ok_or((Refusal::NoLever, 0))?;
+        Ok((id, allowed(view.cpus)?))
+    }
+}
+
+/// What is granted of a value. A lever without frequencies has two: who may not have its peak
+/// gets its base.
+fn grantable(value: u32, bounds: &Bounds, range: &Range) -> u32 {
+    let value = bounds.clamp(value, range.lowest, range.highest);
+    match range.unit {
+        Unit::Khz => value,
+        _ if value >= range.peak => range.peak,
+        _ => range.base,
+    }
+}
+
+fn refusal_of(error: &HoldError) -> Refused {
+    match error {
+        HoldError::Lever(error) => (Refusal::LeverFailed, errno_of(error)),
+        HoldError::Journal(_) => (Refusal::NoJournal, 0),
+        HoldError::InTrouble => (Refusal::LeverFailed, 0),
+    }
+}
+
+fn errno_of(error: &bobtail_control::ControlError) -> u32 {
+    use bobtail_control::ControlError::{Call, Held, Read, Write};
+    match error {
+        Read { cause, .. } | Write { cause, .. } | Call { cause, .. } => {
+            cause.raw_os_error().unwrap_or_default() as u32
+        }
+        Held { .. } => nix::libc::EBUSY as u32,
+        _ => 0,
+    }
+}

@@ -1,0 +1,56 @@
+//! One connection: who it is, when it was last heard, and how fast it may ask.
+
+use std::time::Duration;
+
+use crate::rights::Peer;
+
+/// A burst may be as long as what is allowed in this time.
+const BURST: Duration = Duration::from_millis(200);
+
+#[derive(Debug)]
+pub struct Session {
+    pub peer: Peer,
+    pub is_welcome: bool,
+    pub last_heard: Duration,
+    /// When what was asked until now would be paid for at the allowed rate.
+    paid_at: Duration,
+}
+
+impl Session {
+    pub fn new(peer: Peer, now: Duration) -> Self {
+        Self {
+            peer,
+            is_welcome: false,
+            last_heard: now,
+            paid_at: now,
+        }
+    }
+
+    /// Counts one request; false when there are too many for that rate.
+    pub fn pay(&mut self, requests_per_second: u32, now: Duration) -> bool {
+        let price = Duration::from_secs(1) / requests_per_second.max(1);
+        self.paid_at = self.paid_at.max(now) + price;
+        self.paid_at <= now + BURST.max(price)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_and_then_the_rate() {
+        let peer = Peer {
+            pid: 1,
+            uid: 1,
+            gid: 1,
+        };
+        let mut session = Session::new(peer, Duration::ZERO);
+        let burst = (0..1000).take_while(|_| session.pay(100, Duration::ZERO));
+        assert_eq!(burst.count(), 20, "0.2 s of 100/s");
+        assert!(!session.pay(100, Duration::from_millis(1)));
+        let mut session = Session::new(peer, Duration::ZERO);
+        let steady = (1..1000).map(|request| session.pay(100, Duration::from_millis(10 * request)));
+        assert!(steady.into_iter().all(|is_paid| is_paid));
+    }
+}
