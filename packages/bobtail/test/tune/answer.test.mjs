@@ -90,6 +90,17 @@ test('what helped is recommended, with the line to use', () => {
   assert.ok(!text.includes('\x1b'), 'no escape sequence of the service reaches the terminal');
 });
 
+test('a machine that hides changes is told', () => {
+  const noisy = tuned('did-not-help');
+  const [judged] = noisy.proof.control.percentiles;
+  const shown = (low, high) => {
+    noisy.proof.control.percentiles = [{ ...judged, low, high }];
+    return renderTuning(answerOf(noisy, OPTIONS), look);
+  };
+  assert.match(shown(0.41, 3.07), /noisy: .* by ×0\.41 to ×3\.07/);
+  assert.ok(!shown(0.9, 1.1).includes('noisy'));
+});
+
 for (const verdict of ['did-not-help', 'not-enough-samples']) {
   test(`what is ${verdict} is not recommended`, () => {
     const answer = answerOf(tuned(verdict), OPTIONS);

@@ -51,6 +51,9 @@ function use({ recommendation, proof }: TuneAnswer, { colors }: Look): string[] 
   return lines;
 }
 
+/** Bounds of an A/A interval so far apart hide changes of a fifth and more. */
+const NOISY = 1.5;
+
 const PROOF_COLUMNS: readonly Column[] = [
   { align: 'left' },
   { align: 'right' },
@@ -78,7 +81,20 @@ function proofLines({ proof }: TuneAnswer, look: Look): string[] {
     row('requests/s', effect.requestsPerS, control.requestsPerS, (one) => one.toFixed(0)),
     row('peak memory', effect.peakRssBytes, control.peakRssBytes, formatMebibytes),
   ];
-  return alignRows(PROOF_COLUMNS, [header, ...rows, ...measures], look.width);
+  const table = alignRows(PROOF_COLUMNS, [header, ...rows, ...measures], look.width);
+  return [...table, ...noiseLines(proof)];
+}
+
+/** What the machine hides: without it "did not help" reads as if nothing could. */
+function noiseLines({ percentile, control }: NonNullable<TuneAnswer['proof']>): string[] {
+  const noise = control?.percentiles.find((one) => one.percentile === percentile);
+  const [low, high] = [noise?.low ?? 1, noise?.high ?? 1];
+  if (high / low < NOISY) return [];
+  const range = `×${low.toFixed(2)} to ×${high.toFixed(2)}`;
+  return [
+    `  noisy: the unchanged service differs from itself by ${range}; what is within cannot be`,
+    '  told here. A quieter machine, longer rounds or a lower rate tell more.',
+  ];
 }
 
 function row(name: string, one: Ratio, noise: Ratio, format: (value: number) => string): string[] {
