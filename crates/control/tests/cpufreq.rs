@@ -4,8 +4,8 @@ use bobtail_control::cpufreq::min_max::CpufreqMinMax;
 use bobtail_control::cpufreq::userspace::CpufreqUserspace;
 use bobtail_control::gauge::Gauge;
 use bobtail_control::latency::measure_latency;
-use bobtail_control::topology::{FrequencyDomain, frequency_domains};
-use bobtail_control::{Actuator, Asked, ControlError, Domain, LeverKind, SavedState};
+use bobtail_control::topology::Frequencyfrequency_domains;
+use bobtail_control::{Actuator, Asked, ControlError, LeverKind, SavedState};
 use bobtail_policy::Speed;
 use bobtail_testkit::fake_kernel::{FakeKernel, FakePolicy, Fault};
 
@@ -361,58 +361,16 @@ fn a_lever_that_does_nothing_fails_its_test() {
         error.to_string(),
         "cpufreq-userspace does nothing: expected 1.54 times the speed, found 1.00"
     );
+    // Or it gives less than half of what it promises.
+    gauge.exponent = 0.4;
+    let error = lever.self_test(&mut gauge).unwrap_err();
+    assert!(matches!(error, ControlError::NoEffect { .. }), "{error}");
     // A setting that takes values and keeps its own.
     kernel.spoil(&file("scaling_setspeed"), Fault::Ignores);
     let error = lever.self_test(&mut gauge).unwrap_err();
     assert!(matches!(error, ControlError::Ignored { .. }), "{error}");
     kernel.mend(&file("scaling_setspeed"));
     assert_eq!(kernel.texts(), before);
-}
-
-#[test]
-fn clocks_are_shared_by_siblings_policies_and_coupled_cpus() {
-    let kernel = FakeKernel::with_cpus(8);
-    let domains = || {
-        let found = frequency_domains(&kernel.host()).unwrap();
-        let told = found
-            .into_iter()
-            .map(|domain| (domain.cpus, domain.policies));
-        told.collect::<Vec<_>>()
-    };
-    assert_eq!(domains().len(), 8);
-    kernel.siblings(&[0, 4]);
-    assert_eq!(domains()[0], (vec![0, 4], vec![]));
-    for cpu in [0, 4, 1, 5] {
-        kernel.cpufreq(&FakePolicy::of_cpu(cpu));
-    }
-    assert_eq!(domains()[0], (vec![0, 4], vec![0, 4]));
-    kernel.cpufreq(&FakePolicy {
-        cpus: vec![2, 6, 7],
-        ..FakePolicy::of_cpu(2)
-    });
-    kernel.cpufreq(&FakePolicy {
-        coupled_cpus: Some(vec![1, 2]),
-        ..FakePolicy::of_cpu(1)
-    });
-    assert_eq!(domains()[1], (vec![1, 2, 6, 7], vec![1, 2]));
-}
-
-#[test]
-fn a_boost_moves_only_the_callers_cpus_but_base_holds_for_all_that_share_the_clock() {
-    let kernel = FakeKernel::with_cpus(2);
-    kernel.cpufreq(&FakePolicy::of_cpu(0));
-    kernel.cpufreq(&FakePolicy::of_cpu(1));
-    kernel.siblings(&[0, 1]);
-    let domain = only_domain(&kernel);
-    let mut lever = CpufreqUserspace::open(&kernel.host(), &domain, &[1], &PAPER).unwrap();
-    assert_eq!(lever.lever().domain, Domain::Cpus(vec![0, 1]));
-    lever.apply(Speed::Peak).unwrap();
-    let speed = |cpu| {
-        kernel.text(&format!(
-            "sys/devices/system/cpu/cpufreq/policy{cpu}/scaling_cur_freq"
-        ))
-    };
-    assert_eq!((speed(0), speed(1)), ("2600000".into(), "4000000".into()));
 }
 
 #[test]
@@ -448,26 +406,6 @@ fn a_journal_cannot_name_files_elsewhere() {
 }
 
 #[test]
-fn who_is_refused_one_setting_holds_none() {
-    let kernel = FakeKernel::with_cpus(2);
-    kernel.cpufreq(&FakePolicy::of_cpu(0));
-    kernel.cpufreq(&FakePolicy::of_cpu(1));
-    let of_cpu_1 = frequency_domains(&kernel.host()).unwrap().remove(1);
-    kernel.siblings(&[0, 1]);
-    let both = only_domain(&kernel);
-    let open = |domain| CpufreqUserspace::open(&kernel.host(), domain, &[], &PAPER).unwrap();
-    let (mut first, mut refused) = (open(&of_cpu_1), open(&both));
-    first.apply(Speed::Peak).unwrap();
-    assert!(matches!(
-        refused.apply(Speed::Peak),
-        Err(ControlError::Held { .. })
-    ));
-    first.undo().unwrap();
-    // The one that was refused is still there, and must not stand in anybody's way.
-    open(&both).apply(Speed::Peak).unwrap();
-}
-
-#[test]
 fn changes_are_timed_and_undone() {
     let (kernel, domain) = one_cpu();
     let before = kernel.texts();
@@ -479,4 +417,32 @@ fn changes_are_timed_and_undone() {
     kernel.spoil(&file("scaling_setspeed"), Fault::Write(libc::EBUSY));
     assert!(measure_latency(&mut lever, 1).is_err());
     assert_eq!(kernel.texts(), before);
+}
+
+#[test]
+fn bounds_of_before_do_not_clamp_the_frequency_that_is_set() {
+    let (kernel, domain) = one_cpu();
+    kernel.put(&file("scaling_min_freq"), "1800000");
+    kernel.put(&file("scaling_max_freq"), "2000000");
+    let before = kernel.texts();
+    let mut lever = CpufreqUserspace::open(&kernel.host(), &domain, &[0], &PAPER).unwrap();
+    for khz in [4_000_000, 900_000] {
+        lever.apply(Speed::Khz(khz)).unwrap();
+        assert_eq!(kernel.text(&file("scaling_cur_freq")), khz.to_string());
+    }
+    lever.undo().unwrap();
+    let settings = |name| {
+        (
+            kernel.text(&file(name)),
+            before[&file_path(name)].trim().to_owned(),
+        )
+    };
+    for name in ["scaling_governor", "scaling_min_freq", "scaling_max_freq"] {
+        let (now, was) = settings(name);
+        assert_eq!(now, was, "{name}");
+    }
+}
+
+fn file_path(name: &str) -> std::path::PathBuf {
+    std::path::Path::new("/fake").join(file(name))
 }

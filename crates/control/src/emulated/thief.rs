@@ -36,6 +36,7 @@ struct Shared {
     periods: AtomicU64,
     missed: AtomicU64,
     taken_ns: AtomicU64,
+    changed_ns: AtomicU64,
 }
 
 /// What threads did.
@@ -47,6 +48,9 @@ pub struct Totals {
     pub missed: u64,
     /// Time spent spinning.
     pub taken_ns: u64,
+    /// When the last change of speed was taken up (`CLOCK_MONOTONIC`); after one to full speed
+    /// nothing is taken any longer, before it something may have been.
+    pub changed_ns: u64,
 }
 
 impl Totals {
@@ -54,6 +58,7 @@ impl Totals {
         self.periods += other.periods;
         self.missed += other.missed;
         self.taken_ns += other.taken_ns;
+        self.changed_ns = self.changed_ns.max(other.changed_ns);
     }
 }
 
@@ -104,6 +109,7 @@ impl Thief {
             periods: self.shared.periods.load(Relaxed),
             missed: self.shared.missed.load(Relaxed),
             taken_ns: self.shared.taken_ns.load(Relaxed),
+            changed_ns: self.shared.changed_ns.load(Relaxed),
         }
     }
 }
@@ -146,6 +152,7 @@ fn take_time(shared: &Shared, requests: &Requests, emulation: Emulation) {
                 due_ns = now_ns + period_ns * u64::from(request.permille) / 2000;
             }
             permille = request.permille;
+            shared.changed_ns.store(now_ns, Relaxed);
             continue;
         }
         if permille == FULL_PERMILLE {
