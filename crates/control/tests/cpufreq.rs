@@ -4,7 +4,7 @@ use bobtail_control::cpufreq::min_max::CpufreqMinMax;
 use bobtail_control::cpufreq::userspace::CpufreqUserspace;
 use bobtail_control::gauge::Gauge;
 use bobtail_control::latency::measure_latency;
-use bobtail_control::topology::Frequencyfrequency_domains;
+use bobtail_control::topology::{FrequencyDomain, frequency_domains};
 use bobtail_control::{Actuator, Asked, ControlError, LeverKind, SavedState};
 use bobtail_policy::Speed;
 use bobtail_testkit::fake_kernel::{FakeKernel, FakePolicy, Fault};
