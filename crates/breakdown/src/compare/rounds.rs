@@ -172,7 +172,7 @@ mod tests {
 
     /// 1,000 requests from 1 to 2 ms, 20 of them twenty times as long; all times `factor`.
     fn round(factor: f64, cpu_ns: f64) -> Round {
-        let of = |index: u64| if index % 50 == 0 { 20 } else { 1 };
+        let of = |index: u64| if index.is_multiple_of(50) { 20 } else { 1 };
         let latency = |index: u64| (of(index) * (1_000_000 + index * 1_000)) as f64 * factor;
         Round {
             latencies: (0..1_000).map(|index| (latency(index) as u64, 1)).collect(),

@@ -1,5 +1,6 @@
 /** What a difference says in words and rows, for terminal and Markdown alike. */
 import type { Change, Diff, PercentileDiff, RouteDiff } from '../json/diff';
+import { culpritName, culpritPlace } from '../report/sentences';
 import { plain } from '../text/plain';
 import { countOf, formatCount, formatDuration, formatPercentile } from '../text/units';
 
@@ -142,8 +143,8 @@ export interface TailChange {
 export function tailChanges(diff: Diff): TailChange[] {
   const culprits = diff.tail.culprits.map((one) => ({
     change: one,
-    name: plain(one.route ?? (one.kind === 'event' ? 'no request' : one.type)),
-    place: plain(one.location ?? (one.kind === 'event' ? one.type : one.kind)),
+    name: culpritName(one),
+    place: plain(culpritPlace(one) || (one.kind === 'event' ? one.type : one.kind)),
   }));
   const waits = diff.tail.io.map((one) => ({
     change: one,

@@ -158,8 +158,11 @@ export function ioParts(share: IoShare): string {
   return parts.join(', ');
 }
 
+/** What is enough to name a culprit. */
+export type CulpritNames = Pick<Culprit, 'kind' | 'route' | 'type' | 'location'>;
+
 /** Who it was: `GET /export`, `mark-compact`, `event loop`, `not running`. */
-export function culpritName(culprit: Culprit): string {
+export function culpritName(culprit: CulpritNames): string {
   switch (culprit.kind) {
     case 'gc':
       return plain(culprit.type);
@@ -173,7 +176,7 @@ export function culpritName(culprit: Culprit): string {
 }
 
 /** Where it was, as far as there is a place: code for callbacks, nothing for collections. */
-export function culpritPlace(culprit: Culprit): string {
+export function culpritPlace(culprit: CulpritNames): string {
   switch (culprit.kind) {
     case 'loop':
       return loopWords(culprit.type);
