@@ -37,6 +37,25 @@ function bobtail(detail) {
   });
 }
 
+/**
+ * `boost` with a lever whose base is its peak, so that it never slows anything: what sensing and
+ * deciding cost.
+ */
+function boost({ folder }) {
+  const khz = 4_000_000;
+  const lever = { actuator: 'emulated', baseKhz: khz, peakKhz: khz };
+  const drive = { policy: 'combined', budget: 0.02, ...lever };
+  const agent = join(root, 'packages/bobtail/dist/agent/boost/preload.js');
+  return {
+    nodeArgs: [],
+    env: {
+      NODE_OPTIONS: `--require "${agent}"`,
+      BOBTAIL_BOOST_DIR: folder,
+      BOBTAIL_BOOST: JSON.stringify(drive),
+    },
+  };
+}
+
 /** The lower bound of everything that follows promises from JavaScript. */
 function emptyHooks() {
   const script = fileURLToPath(new URL('./empty-promise-hooks.cjs', import.meta.url));
@@ -88,6 +107,7 @@ export const ARMS = {
   off2: { prepare: () => ({ nodeArgs: [], env: {} }) },
   loop: { prepare: bobtail('loop') },
   full: { prepare: bobtail('full') },
+  boost: { prepare: boost },
   hooks: { prepare: emptyHooks },
   'cpu-prof': {
     prepare: ({ folder }) => ({ nodeArgs: ['--cpu-prof', '--cpu-prof-dir', folder], env: {} }),

@@ -254,6 +254,7 @@ fn drive_with(scope: Scope, options: Value) -> Value {
         cpus: number(c"cpu").map(|cpu| cpu as u32).into_iter().collect(),
         base_khz: number(c"baseKhz").map(|khz| khz as u32),
         peak_khz: number(c"peakKhz").map(|khz| khz as u32),
+        budget: number(c"budget").filter(|share| *share > 0.0),
         emulation: Emulation {
             full_khz: number(c"fullKhz").map_or(default.full_khz, |khz| khz as u32),
             latency_ns: number(c"latencyNs").map_or(default.latency_ns, |ns| ns as u64),

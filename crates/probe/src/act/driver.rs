@@ -11,15 +11,19 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use bobtail_control::{Actuator, ControlError};
 use bobtail_policy::{Decider, Decision, LeverFacts, Policy, Reading, Reasons, Speed};
 
+use crate::act::budget::{Budget, Used};
 use crate::act::sensed_loops;
 use crate::act::senses;
-use crate::clock::monotonic_ns;
+use crate::clock::{monotonic_ns, nanoseconds};
 
 /// Without work for so long, the driver waits for the loop instead of looking.
 const IDLE_NS: u64 = 2_000_000;
 /// It looks again after so long at the latest: the loop may have gone to work just when the driver
 /// went to sleep, which a fence at every turn of the loop would rule out, at its cost.
 const ASLEEP_NS: u64 = 10_000_000;
+
+/// While it boosts, it looks again after so long at the latest, whatever the budget.
+const BOOSTED_NS: u64 = 1_000_000;
 
 /// Wakes the driver; counts, so that none is missed.
 static WAKE: AtomicU32 = AtomicU32::new(0);
@@ -128,6 +132,7 @@ pub struct Driver {
     /// Since when nothing was to be done; 0 something is.
     idle_since_ns: u64,
     counters: &'static Counters,
+    budget: Budget,
 }
 
 /// What follows from a look.
@@ -145,6 +150,7 @@ impl Driver {
         facts: LeverFacts,
         actuator: Box<dyn Actuator>,
         counters: &'static Counters,
+        budget: Budget,
     ) -> Self {
         Self {
             policy,
@@ -154,7 +160,29 @@ impl Driver {
             speed: None,
             idle_since_ns: 0,
             counters,
+            budget,
         }
+    }
+
+    /// The shortest time until the next look; a boost is not to last much longer than its policy
+    /// wants, so less in one.
+    fn stretched_ns(&mut self, now_ns: u64, readings: &[(usize, Reading)]) -> u64 {
+        let affordable_ns = self.affordable_ns(now_ns, readings);
+        match self.speed {
+            Some(Speed::Peak) => affordable_ns.min(BOOSTED_NS),
+            _ => affordable_ns,
+        }
+    }
+
+    /// The shortest time until the next look that can be paid for.
+    fn affordable_ns(&mut self, now_ns: u64, readings: &[(usize, Reading)]) -> u64 {
+        let busy = |(_, reading): &(usize, Reading)| reading.totals.events_ns + reading.head_ns;
+        self.budget.period_ns(Used {
+            at_ns: now_ns,
+            own_ns: own_cpu_ns(),
+            looks: self.counters.looks.load(Relaxed),
+            loops_ns: readings.iter().map(busy).sum(),
+        })
     }
 
     /// Decides by the readings of all loops, each with its number, and moves the lever. The
@@ -254,13 +282,26 @@ impl Driver {
             });
             let look_ns = match next.is_idle {
                 true => now_ns + ASLEEP_NS,
-                false => next.look_ns,
+                false => next
+                    .look_ns
+                    .max(now_ns + self.stretched_ns(now_ns, &readings)),
             };
             IS_ASLEEP.store(next.is_idle, SeqCst);
             wait(seen, look_ns.saturating_sub(monotonic_ns()).max(1));
             IS_ASLEEP.store(false, SeqCst);
         }
     }
+}
+
+/// CPU time of this thread.
+fn own_cpu_ns() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is writable, and every thread has this clock.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    nanoseconds(&time)
 }
 
 /// The faster of two speeds; a frequency is slower than the peak and faster than the base.
@@ -322,7 +363,13 @@ mod tests {
         let lever = Box::new(Noted(asked.clone(), refuses));
         let counters = Box::leak(Box::new(Counters::new()));
         let policy = policy.parse().expect("a policy");
-        let driver = Driver::new(policy, LeverFacts::default(), lever, counters);
+        let driver = Driver::new(
+            policy,
+            LeverFacts::default(),
+            lever,
+            counters,
+            Budget::new(None),
+        );
         (driver, asked)
     }
 

@@ -1,5 +1,6 @@
 //! The act flow inside the observed process: senses of its loops, read by the thread that decides.
 
+pub mod budget;
 pub mod driver;
 pub mod plan;
 pub mod senses;

@@ -10,6 +10,7 @@ use bobtail_control::emulated::{Emulated, Emulation};
 use bobtail_control::{Actuator, Asked, ControlError, Lever};
 use bobtail_policy::{LeverFacts, Policy};
 
+use crate::act::budget::Budget;
 use crate::act::driver::{COUNTERS, Driver};
 use crate::start::Refusal;
 
@@ -25,6 +26,8 @@ pub struct Plan {
     pub base_khz: Option<u32>,
     pub peak_khz: Option<u32>,
     pub emulation: Emulation,
+    /// What looking may cost, as a share of the loops' busy time; none is no bound.
+    pub budget: Option<f64>,
 }
 
 /// One driver a process.
@@ -62,7 +65,7 @@ fn start(plan: &Plan, policy: Policy) -> Result<(Lever, String), Refusal> {
     let facts = LeverFacts {
         latency_ns: lever.transition_ns.unwrap_or(0),
     };
-    let driver = Driver::new(policy, facts, actuator, &COUNTERS);
+    let driver = Driver::new(policy, facts, actuator, &COUNTERS, Budget::new(plan.budget));
     let thread = std::thread::Builder::new()
         .name("bobtail-act".into())
         .stack_size(128 << 10);

@@ -408,6 +408,7 @@ interface BoostFlags {
   frequencies?: string;
   latency?: string;
   cpu?: string;
+  budget: string;
   out?: string;
   quiet: boolean;
 }
@@ -427,6 +428,7 @@ function addBoost(program: Command): void {
     .option('--frequencies <base,peak>', 'emulated: what is imitated, in GHz (default: 2.6,4)')
     .option('--latency <seconds>', 'emulated: how long a change takes, such as 0.5ms')
     .option('--cpu <n>', 'the CPU that is moved (default: those the service may use)')
+    .option('--budget <percent>', 'what looking may cost, of the busy time; or none', '2%')
     .option('-o, --out <file>', 'write what it did as JSON')
     .option('-q, --quiet', 'no progress, no summary', false)
     .action(async (command: string[], flags: BoostFlags) => {

@@ -12,6 +12,8 @@ export interface DriveOptions {
   readonly peakKhz?: number;
   readonly fullKhz?: number;
   readonly latencyNs?: number;
+  /** What looking may cost, as a share of the loops' busy time; without it there is no bound. */
+  readonly budget?: number;
 }
 
 /** What a process does. */

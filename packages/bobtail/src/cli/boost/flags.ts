@@ -13,17 +13,19 @@ export interface DriveFlags {
   readonly frequencies?: string;
   readonly latency?: string;
   readonly cpu?: string;
+  readonly budget: string;
 }
 
 /** What the driver is told. Throws a `Failure`. */
 export function parseDrive(flags: DriveFlags): DriveOptions {
-  const { policy, actuator, frequencies, latency, cpu } = flags;
+  const { policy, actuator, frequencies, latency, cpu, budget } = flags;
   return {
     policy,
     actuator,
     ...(frequencies === undefined ? {} : parseFrequencies(frequencies)),
     ...(latency === undefined ? {} : { latencyNs: parseDurationNs(latency, '--latency') }),
     ...(cpu === undefined ? {} : { cpu: parseCpu(cpu) }),
+    ...parseBudget(budget),
   };
 }
 
@@ -38,6 +40,18 @@ function parseFrequencies(text: string): Pick<DriveOptions, 'baseKhz' | 'peakKhz
     throw new Failure('usage', what, text);
   }
   return { baseKhz, peakKhz, fullKhz: peakKhz };
+}
+
+/** Per cent of the busy time; `none` is no bound. */
+function parseBudget(text: string): Pick<DriveOptions, 'budget'> {
+  const percent = Number(/^(\d+(?:\.\d+)?)%?$/.exec(text)?.[1]);
+  if (text === 'none') {
+    return {};
+  }
+  if (!(percent > 0 && percent <= 100)) {
+    throw new Failure('usage', '--budget takes per cent from above 0 to 100, or none', text);
+  }
+  return { budget: percent / 100 };
 }
 
 function parseCpu(text: string): number {
