@@ -24,19 +24,19 @@ use crate::recording::Recording;
 const PLACES_MAX: usize = 1 << 16;
 
 /// A place in what ran.
-#[derive(Serialize)]
+#[derive(Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Ran {
     #[serde(flatten)]
     place: CodeLocation,
-    /// When the recording of it began, since 1970.
+    /// When the first recording of it began, since 1970.
     recorded_ms: u64,
 }
 
-/// The places that were sampled, as a JSON array; one trace after the other.
+/// The places that were sampled, each once, as a JSON array.
 pub fn places(dir: &Path, _options_json: &str) -> Result<String, BindingError> {
     let recording = Recording::open(dir)?;
-    let mut told = Vec::new();
+    let mut told = HashMap::new();
     for trace in &recording.traces {
         let mut reader = open(trace)?;
         let recorded_ms = reader.header().start_realtime_ns / 1_000_000;
@@ -49,12 +49,28 @@ pub fn places(dir: &Path, _options_json: &str) -> Result<String, BindingError> {
                 sampled.insert(place);
             }
         }
-        let located = sampled
-            .into_iter()
-            .filter_map(|place| code_location(place, reader.strings()));
-        told.extend(located.map(|place| Ran { place, recorded_ms }));
+        for place in sampled {
+            if let Some(place) = code_location(place, reader.strings()) {
+                let first_ms = told.entry(place).or_insert(recorded_ms);
+                *first_ms = recorded_ms.min(*first_ms);
+            }
+        }
     }
-    to_json(&told)
+    to_json(&ordered(told))
+}
+
+/// By file and place: what is told of the files must come in the same order each time.
+fn ordered(told: HashMap<CodeLocation, u64>) -> Vec<Ran> {
+    let rans = told
+        .into_iter()
+        .map(|(place, recorded_ms)| Ran { place, recorded_ms });
+    let mut rans: Vec<Ran> = rans.collect();
+    rans.sort_by(|a, b| key(&a.place).cmp(&key(&b.place)));
+    rans
+}
+
+fn key(place: &CodeLocation) -> (&str, u32, u32, &str) {
+    (&place.file, place.line, place.column, &place.function)
 }
 
 /// What is known of the places of the recordings that an analysis is about.
@@ -107,5 +123,28 @@ impl Strings for Names {
 
     fn original(&self, ran: &CodeLocation) -> Option<CodeLocation> {
         self.originals.get(ran).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_told_in_the_order_of_files() {
+        let at = |n: u32| CodeLocation {
+            function: String::new(),
+            file: format!("/{}.js", n / 10),
+            line: n % 10,
+            column: 1,
+        };
+        let told = (0..100).rev().map(|n| (at(n), 7)).collect();
+        let expected: Vec<Ran> = (0..100)
+            .map(|n| Ran {
+                place: at(n),
+                recorded_ms: 7,
+            })
+            .collect();
+        assert_eq!(ordered(told), expected);
     }
 }

@@ -156,8 +156,9 @@ export async function readRows(
   take: (piece: RowPiece) => Promise<void>,
 ): Promise<Exported> {
   const { RowReader } = loadBinding();
+  const sources = new Sources();
   const wanted = JSON.stringify({ format: 'rows', ...options });
-  const originals = await ask((binding) => originalsOf(binding, [dir], new Sources()));
+  const originals = await ask((binding) => originalsOf(binding, [dir], sources));
   const reader = new RowReader(dir, wanted, originals);
   for (;;) {
     const text = await reader.next().catch((error) => {
@@ -168,7 +169,7 @@ export async function readRows(
     }
     const piece = JSON.parse(text) as RowPiece | Exported;
     if (!('table' in piece)) {
-      return piece;
+      return { ...piece, notes: sources.notes };
     }
     await take(piece);
   }
@@ -176,7 +177,9 @@ export async function readRows(
 
 /** Writes a file of another tool. Rejects with a `Failure`; half a file may be left then. */
 export async function analyzeExport(dir: string, options: ExportOptions): Promise<Exported> {
-  return JSON.parse(await call('exportTo', dir, options)) as Exported;
+  const sources = new Sources();
+  const exported = JSON.parse(await call('exportTo', dir, options, sources)) as Exported;
+  return { ...exported, notes: sources.notes };
 }
 
 /** A figure of the requests of a route, or of all. */
@@ -210,7 +213,9 @@ export async function analyzeGauges(
   gauges: readonly Gauge[],
   options: ReportOptions = {},
 ): Promise<Gauged[]> {
-  return JSON.parse(await call('gauge', dir, { ...options, gauges })) as Gauged[];
+  // No gauge is of a place in code, so none is looked up.
+  const answer = ask((binding) => binding.gauge(dir, JSON.stringify({ ...options, gauges }), '[]'));
+  return JSON.parse(await answer) as Gauged[];
 }
 
 /** What moved from recording `dirA` to recording `dirB`. Rejects with a `Failure`. */
@@ -219,7 +224,9 @@ export async function analyzeDiff(
   dirB: string,
   options: ReportOptions = {},
 ): Promise<Diff> {
-  return JSON.parse(await compare('diff', dirA, dirB, options)) as Diff;
+  const sources = new Sources();
+  const answer = JSON.parse(await compare('diff', dirA, dirB, options, sources)) as Diff;
+  return { ...answer, notes: sources.notes };
 }
 
 /** What the page of a difference shows, as far as the command line knows it. */
@@ -233,7 +240,9 @@ export async function analyzeDiffPage(
   dirB: string,
   options: ReportOptions = {},
 ): Promise<DiffPageData> {
-  return JSON.parse(await compare('diffPage', dirA, dirB, options)) as DiffPageData;
+  const sources = new Sources();
+  const page = JSON.parse(await compare('diffPage', dirA, dirB, options, sources)) as DiffPageData;
+  return { ...page, diff: { ...page.diff, notes: sources.notes } };
 }
 
 /**
@@ -294,14 +303,9 @@ export function analysisVersion(): string {
   return loadBinding().version();
 }
 
-type Question = 'report' | 'explain' | 'explainMany' | 'exportTo' | 'page' | 'gauge';
+type Question = 'report' | 'explain' | 'explainMany' | 'exportTo' | 'page';
 
-function call(
-  name: Question,
-  dir: string,
-  options: object,
-  sources = new Sources(),
-): Promise<string> {
+function call(name: Question, dir: string, options: object, sources: Sources): Promise<string> {
   return ask(async (binding) => {
     const originals = await originalsOf(binding, [dir], sources);
     return binding[name](dir, JSON.stringify(options), originals);
@@ -313,9 +317,10 @@ function compare(
   dirA: string,
   dirB: string,
   options: ReportOptions,
+  sources: Sources,
 ): Promise<string> {
   return ask(async (binding) => {
-    const originals = await originalsOf(binding, [dirA, dirB], new Sources());
+    const originals = await originalsOf(binding, [dirA, dirB], sources);
     return binding[name](dirA, dirB, JSON.stringify(options), originals);
   });
 }

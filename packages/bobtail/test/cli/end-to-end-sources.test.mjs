@@ -43,13 +43,14 @@ const HOG_LINES = [7, 14];
 const ORIGINAL = /^plantedHog (.*):(\d+):(\d+)$/;
 
 /** Folder of the bundle and its source; everything is on line 1 of the bundle. */
-function build(t) {
-  const folder = realpathSync(makeFolder(t));
-  mkdirSync(join(folder, 'src'));
+function build(t, format = 'cjs') {
+  // What a `file:` URL escapes, which is how ES modules are named.
+  const folder = join(realpathSync(makeFolder(t)), 'a b é 100%25');
+  mkdirSync(join(folder, 'src'), { recursive: true });
   writeFileSync(join(folder, 'src/service.ts'), SERVICE);
   const source = join(folder, 'src/hog.ts');
   writeFileSync(source, HOG);
-  const outfile = join(folder, 'dist/service.js');
+  const outfile = join(folder, `dist/service.${format === 'esm' ? 'mjs' : 'js'}`);
   buildSync({
     absWorkingDir: folder,
     entryPoints: ['src/service.ts'],
@@ -57,7 +58,7 @@ function build(t) {
     bundle: true,
     minify: true,
     platform: 'node',
-    format: 'cjs',
+    format,
     sourcemap: true,
   });
   const bundle = readFileSync(outfile, 'utf8');
@@ -65,8 +66,8 @@ function build(t) {
   return { folder, source, outfile };
 }
 
-async function recordService(t, path, { folder, outfile }) {
-  const service = await startRecording(t, [path, outfile], { cwd: folder });
+async function recordService(t, path, { folder, outfile }, flags = []) {
+  const service = await startRecording(t, [path, ...flags, outfile], { cwd: folder });
   const count = 60;
   const route = (n) => (n % 3 === 0 ? '/hog' : '/quick');
   assert.equal(await load(service.port, { count, path: route }), count);
@@ -115,5 +116,39 @@ for (const { path, version } of nodes) {
     assert.deepEqual(notes, [note]);
     const { stdout: noted } = await runBobtail(['report', recording], { cwd: folder });
     assert.match(noted, /hog\.ts was changed after it was recorded: its lines may have moved/);
+  });
+}
+
+for (const { path, version } of nodes) {
+  test(`${version}: an ES module that Node reads the source map of, too`, async (t) => {
+    const built = build(t, 'esm');
+    const { source, outfile, folder } = built;
+    const recording = await recordService(t, path, built, ['--enable-source-maps']);
+    const report = await reportOf(recording);
+    const hog = report.culprits.find(({ location }) => ORIGINAL.test(location ?? ''));
+    assertInHog(hog?.location, source);
+    assert.ok(hog.generatedLocation.includes(` ${outfile}:`), hog.generatedLocation);
+    assert.deepEqual(report.notes, []);
+
+    if (path !== nodes[0].path) return;
+    // Built anew after the recording: whoever compares or exports is told.
+    appendFileSync(outfile, '// changed\n');
+    const note = `${outfile} was changed after it was recorded: places in it may be wrong`;
+    const asked = await runBobtail(['diff', recording, recording, '--json']);
+    assert.equal(asked.code, 0, asked.stderr);
+    const difference = JSON.parse(asked.stdout);
+    assertValid('diff', difference);
+    assert.deepEqual(difference.notes, [note]);
+    for (const format of ['text', 'markdown']) {
+      const flags = format === 'markdown' ? ['--markdown'] : [];
+      const { stdout } = await runBobtail(['diff', recording, recording, ...flags]);
+      assert.ok(stdout.replaceAll('\\', '').includes(note), stdout);
+    }
+    for (const format of ['pprof', 'parquet']) {
+      const out = join(folder, `tail.${format}`);
+      const exported = await runBobtail(['export', recording, '--format', format, '--out', out]);
+      assert.equal(exported.code, 0, exported.stderr);
+      assert.ok(exported.stderr.includes(`bobtail: ${note}`), exported.stderr);
+    }
   });
 }

@@ -1,5 +1,6 @@
 /** Places in the source, by maps that the tools in use make. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, realpathSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -211,6 +212,50 @@ for (const [what, damage, note] of DAMAGE) {
     assert.ok(!sources.notes[0].includes('\n'));
   });
 }
+
+test('a map that shows its damage at a look-up only is told, too', (t) => {
+  const { outfile, map } = bundle(t);
+  rewrite(outfile, (code) => `\n${code}`);
+  // Line 1 is sound, which is what is looked at when the map is read.
+  const mappings = [[], [null]];
+  rewrite(map, () => JSON.stringify({ version: 3, sources: ['a.ts'], names: [], mappings }));
+  const sources = new Sources();
+  assert.equal(sources.original(placeOf(outfile)), undefined);
+  assert.equal(sources.original(placeOf(outfile)), undefined);
+  assert.equal(sources.notes.length, 1, sources.notes.join('\n'));
+  assert.match(sources.notes[0], /\.map is damaged: /);
+});
+
+test('a map that is a pipe or a device is not waited for', (t) => {
+  const { outfile, map } = bundle(t);
+  rmSync(map);
+  execFileSync('mkfifo', [map]);
+  const sources = new Sources();
+  assert.equal(sources.original(placeOf(outfile)), undefined);
+  assert.deepEqual(sources.notes, [`no source map of ${outfile}: ${map} is no file`]);
+});
+
+test('code that is not what ran is told, with a map and without', (t) => {
+  for (const sourcemap of [true, false]) {
+    const { outfile } = bundle(t, { sourcemap });
+    const sources = new Sources();
+    const place = placeOf(outfile);
+    for (const wrong of [{ line: 99 }, { column: 1_000_000 }]) {
+      assert.equal(sources.original({ ...place, ...wrong }), undefined);
+    }
+    const why = 'is not what ran (changed since, or compiled in memory): its places are not in it';
+    assert.deepEqual(sources.notes, [`${outfile} ${why}`]);
+  }
+});
+
+test('a source that is no file is told as the map names it', (t) => {
+  const { outfile, map } = bundle(t);
+  rewrite(map, (json) => {
+    const sources = ['webpack://app/./src/service.ts'];
+    return JSON.stringify({ ...JSON.parse(json), sources });
+  });
+  assertAtMark(new Sources().original(placeOf(outfile)), 'webpack://app/src/service.ts');
+});
 
 test('a map with a source that it has not got leaves the place', (t) => {
   const { outfile, map } = bundle(t);

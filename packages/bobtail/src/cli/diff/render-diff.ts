@@ -2,7 +2,7 @@
 import type { Diff, RouteDiff } from '../json/diff';
 import type { Look } from '../report/render-terminal';
 import { plain } from '../text/plain';
-import { markdownCell } from '../text/recorded-text';
+import { markdownCell, plainNear } from '../text/recorded-text';
 import { alignRows, type Column } from '../text/table';
 import { countOf } from '../text/units';
 import {
@@ -40,7 +40,7 @@ export function renderDiff(diff: Diff, folders: readonly [string, string], look:
     routeLines(diff, look),
     causeLines(diff, look),
     tailLines(diff, look),
-    [dim(methodLine(diff))],
+    [dim(methodLine(diff)), ...diff.notes.map((note) => dim(plainNear(note)))],
   ];
   return sections
     .filter((lines) => lines.length > 0)
@@ -116,7 +116,7 @@ export function renderDiffMarkdown(diff: Diff, folders: readonly [string, string
       'what the tail waited for and behind',
       tailRows(diff).slice(0, TAIL_ROWS_SHOWN).map(joinNames),
     ),
-    `<sub>${methodLine(diff)}</sub>`,
+    `<sub>${[methodLine(diff), ...diff.notes.map(markdownCell)].join(' · ')}</sub>`,
   ];
   return sections.filter((section) => section !== '').join('\n\n');
 }

@@ -2,6 +2,7 @@
 import { analyzeExport, type ExportSelection } from '../analysis';
 import { StatusLine, tell } from '../console';
 import { shownPath } from '../text/paths';
+import { plainNear } from '../text/recorded-text';
 import { FORMATS, type FormatName } from './formats';
 import { writeWhole } from './output-file';
 import { writeParquet } from './parquet';
@@ -21,6 +22,8 @@ export interface Exported {
   readonly requests: number;
   /** Records lost while recording, by kind: what was exported has gaps. */
   readonly losses: Readonly<Record<string, number>>;
+  /** Source maps that cannot be read, and files that changed since. */
+  readonly notes: readonly string[];
 }
 
 /** Writes the file, whole or not at all. Rejects with a `Failure`. */
@@ -49,6 +52,9 @@ export async function runExport(request: ExportRequest): Promise<void> {
   );
   if (!quiet) {
     tell(summary(exported, out));
+    for (const note of exported.notes) {
+      tell(`bobtail: ${plainNear(note)}`);
+    }
   }
 }
 

@@ -91,6 +91,8 @@ export interface Diff {
     readonly culprits: readonly CulpritChange[];
     readonly io: readonly IoChange[];
   };
+  /** As of the report: a bundle that was built anew between A and B is told here. */
+  readonly notes: readonly string[];
   /** What came of `--fail-on`, in its order; absent where no gate was asked. */
   readonly gates?: readonly GateOutcome[];
 }

@@ -7,8 +7,8 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { reasonOf } from '../failure';
 
-/** Larger files are not read; the largest bundles in use are a tenth of it. */
-const BYTES_MAX = 256 * 1024 * 1024;
+/** Larger files are not read; the largest bundles in use are a fifth of it. */
+const BYTES_MAX = 128 * 1024 * 1024;
 /** Before the URL; the last comment of a file counts, as for V8. */
 const COMMENT = /\/[/*][#@][ \t]+sourceMappingURL=$/;
 const MARK = 'sourceMappingURL=';
@@ -73,7 +73,12 @@ function readMap(path: string): FoundMap {
 /** A whole file. Throws `UnreadableMap`, also for one that is too large. */
 export function readText(path: string): string {
   try {
-    const { size } = statSync(path);
+    const stat = statSync(path);
+    // A pipe would be waited for, a device read without end.
+    if (!stat.isFile()) {
+      throw new UnreadableMap(`${path} is no file`);
+    }
+    const { size } = stat;
     if (size > BYTES_MAX) {
       throw new UnreadableMap(`${path} is too large (${Math.round(size / 2 ** 20)} MB)`);
     }

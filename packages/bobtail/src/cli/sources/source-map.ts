@@ -15,30 +15,34 @@ export interface CodeLocation {
   readonly column: number;
 }
 
+/** The lines of a script, as V8 counts them. */
+export function linesOf(text: string): string[] {
+  return text.split(/\r\n|[\n\r\u2028\u2029]/);
+}
+
 /** A source map and the lines that it was made for. */
 export class GeneratedSource {
   readonly #map: TraceMap;
   readonly #lines: readonly string[];
-  /** Names of functions by source: what a name in the bundle stands for there. */
-  readonly #names = new Map<string, ReadonlyMap<string, string | null>>();
+  /** By source: what a name in the bundle stands for there; null for several things. */
+  #names: Map<string, Map<string, string | null>> | undefined;
 
   /**
-   * `json` is the map, `url` where it was found, by which its sources are resolved; `text` the
-   * generated file. Throws where it is no source map.
+   * `json` is the map, `url` where it was found, by which its sources are resolved; `lines` those
+   * of the generated file. Throws where it is no source map.
    */
-  constructor(json: string, url: string, text: string) {
+  constructor(json: string, url: string, lines: readonly string[]) {
     this.#map = new AnyMap(withoutGuard(json), url);
     // Decoded at the first look-up: here, so that damage is found once.
     originalPositionFor(this.#map, { line: 1, column: 0 });
-    this.#lines = text.split(/\r\n|[\n\r\u2028\u2029]/);
+    this.#lines = lines;
   }
 
-  /** The place in a source; undefined where the map knows none. */
+  /**
+   * The place in a source; undefined where the map knows none. Throws where a damaged map shows
+   * it only now.
+   */
   original(ran: CodeLocation): CodeLocation | undefined {
-    const text = this.#lines[ran.line - 1];
-    if (text === undefined || ran.column > text.length + 1) {
-      return undefined;
-    }
     const found = originalPositionFor(this.#map, { line: ran.line, column: ran.column - 1 });
     // Undefined where a damaged map names a source that it has not got.
     if (!found.source || !(found.line >= 1) || !(found.column >= 0)) {
@@ -60,31 +64,30 @@ export class GeneratedSource {
     if (name === '') {
       return '';
     }
-    let names = this.#names.get(source);
-    if (names === undefined) {
-      names = this.#collectNames(source);
-      this.#names.set(source, names);
-    }
-    const original = names.get(name);
+    // Of all sources at once: a pass for each takes seconds in a bundle of thousands.
+    this.#names ??= this.#collectNames();
+    const original = this.#names.get(source)?.get(name);
     return original === undefined ? name : (original ?? '');
   }
 
-  #collectNames(source: string): Map<string, string | null> {
-    const names = new Map<string, string | null>();
+  #collectNames(): Map<string, Map<string, string | null>> {
+    const namesOf = new Map<string, Map<string, string | null>>();
     eachMapping(this.#map, (mapping) => {
-      if (mapping.source !== source || mapping.name === null) {
+      if (!mapping.source || !mapping.name) {
         return;
       }
       const rest = this.#lines[mapping.generatedLine - 1]?.slice(mapping.generatedColumn);
       const [generated] =
         /^[\p{ID_Start}$_#][\p{ID_Continue}$\u200c\u200d]*/u.exec(rest ?? '') ?? [];
       if (generated !== undefined) {
+        const names = namesOf.get(mapping.source) ?? new Map<string, string | null>();
+        namesOf.set(mapping.source, names);
         const known = names.get(generated);
         const same = known === undefined || known === mapping.name;
         names.set(generated, same ? mapping.name : null);
       }
     });
-    return names;
+    return namesOf;
   }
 }
 

@@ -9,10 +9,13 @@ import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { oneLine } from '../failure';
 import { type FoundMap, findMap, readText, UnreadableMap } from './map-reference';
-import { type CodeLocation, GeneratedSource } from './source-map';
+import { type CodeLocation, GeneratedSource, linesOf } from './source-map';
 
-/** Of generated files and maps held at once; what is beyond stays at the place that ran. */
-const BYTES_HELD_MAX = 512 * 1024 * 1024;
+/**
+ * Of generated files with a map and their maps, together; what is beyond stays at the place that
+ * ran. Held, they need some twelve times as much, and Node's heap has 2 GB or more.
+ */
+const BYTES_HELD_MAX = 128 * 1024 * 1024;
 /** More notes than this help nobody. */
 const NOTES_MAX = 20;
 
@@ -21,9 +24,16 @@ export interface Ran extends CodeLocation {
   readonly recordedMs: number;
 }
 
+/** A file that ran. */
+interface RanFile {
+  readonly lineLengths: Uint32Array;
+  /** Undefined without a map. */
+  source?: GeneratedSource;
+}
+
 /** Answers for the time of one analysis; every file is read once. */
 export class Sources {
-  readonly #loaded = new Map<string, GeneratedSource | undefined>();
+  readonly #loaded = new Map<string, RanFile | undefined>();
   readonly #mapPaths = new Map<string, string>();
   readonly #notes = new Set<string>();
   readonly #bytesHeldMax: number;
@@ -55,8 +65,18 @@ export class Sources {
     if (!isAbsolute(file) || line < 1 || column < 1) {
       return undefined;
     }
-    const generated = this.#load(file);
-    const found = generated?.original(ran);
+    const loaded = this.#load(file);
+    if (loaded === undefined) {
+      return undefined;
+    }
+    const length = loaded.lineLengths[line - 1];
+    if (length === undefined || column > length + 1) {
+      this.#notes.add(
+        `${file} is not what ran (changed since, or compiled in memory): its places are not in it`,
+      );
+      return undefined;
+    }
+    const found = this.#lookUp(loaded, ran);
     if (found === undefined) {
       return undefined;
     }
@@ -67,49 +87,60 @@ export class Sources {
     return { ...found, file: path };
   }
 
-  #load(file: string): GeneratedSource | undefined {
+  #lookUp(loaded: RanFile, ran: Ran): CodeLocation | undefined {
+    try {
+      return loaded.source?.original(ran);
+    } catch (error) {
+      delete loaded.source;
+      this.#notes.add(`no source map of ${ran.file}: ${damage(ran.file, this.#mapPaths, error)}`);
+      return undefined;
+    }
+  }
+
+  #load(file: string): RanFile | undefined {
     if (!this.#loaded.has(file)) {
       this.#loaded.set(file, this.#read(file));
     }
     return this.#loaded.get(file);
   }
 
-  #read(file: string): GeneratedSource | undefined {
+  #read(file: string): RanFile | undefined {
     if (statOf(file)?.isFile() !== true) {
       this.#missing += 1;
       return undefined;
     }
+    let ran: RanFile | undefined;
     try {
       const text = readText(file);
+      const lines = linesOf(text);
+      ran = { lineLengths: Uint32Array.from(lines, ({ length }) => length) };
       const map = findMap(file, text);
       if (map === undefined) {
-        return undefined;
+        return ran;
       }
       this.#bytesHeld += text.length + map.json.length;
       if (this.#bytesHeld > this.#bytesHeldMax) {
         this.#bytesHeld -= text.length + map.json.length;
         throw new UnreadableMap('too large with those read before it');
       }
-      return this.#parse(file, map, text);
+      ran.source = this.#parse(file, map, lines);
     } catch (error) {
       if (!(error instanceof UnreadableMap)) {
         throw error;
       }
       this.#notes.add(`no source map of ${file}: ${error.message}`);
-      return undefined;
     }
+    return ran;
   }
 
-  #parse(file: string, map: FoundMap, text: string): GeneratedSource {
+  #parse(file: string, map: FoundMap, lines: readonly string[]): GeneratedSource {
     if (map.path !== undefined) {
       this.#mapPaths.set(file, map.path);
     }
     try {
-      return new GeneratedSource(map.json, map.url, text);
+      return new GeneratedSource(map.json, map.url, lines);
     } catch (error) {
-      const what = map.path ?? 'the one inside it';
-      const why = oneLine(String((error as Error).message)).slice(0, 120);
-      throw new UnreadableMap(`${what} is damaged: ${why}`, { cause: error });
+      throw new UnreadableMap(damage(file, this.#mapPaths, error), { cause: error });
     }
   }
 
@@ -122,6 +153,12 @@ export class Sources {
       this.#notes.add(`${path} was changed after it was recorded: ${meaning}`);
     }
   }
+}
+
+function damage(file: string, mapPaths: ReadonlyMap<string, string>, error: unknown): string {
+  const what = mapPaths.get(file) ?? 'the one inside it';
+  const why = oneLine(String((error as Error).message)).slice(0, 120);
+  return `${what} is damaged: ${why}`;
 }
 
 /** undefined also where it may not be looked at: the file itself tells then. */

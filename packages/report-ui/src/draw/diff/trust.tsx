@@ -26,6 +26,11 @@ export function DiffTrust() {
         {LIMITS.map((limit) => (
           <li key={limit}>{limit}</li>
         ))}
+        {diff.notes.map((note) => (
+          <li key={note}>
+            <Recorded text={note} />
+          </li>
+        ))}
       </ul>
       {(['a', 'b'] as const).map((side, index) => (
         <Side key={side} name={side} side={diff[side]} folder={meta.folders[index] ?? ''} />
