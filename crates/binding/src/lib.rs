@@ -11,7 +11,7 @@ mod error;
 mod export;
 mod options;
 mod page;
-mod policy;
+pub mod policy;
 mod recording;
 mod rows;
 mod sources;
