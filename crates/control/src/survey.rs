@@ -12,6 +12,7 @@ use crate::emulated;
 use crate::energy::{EnergySource, energy_sources};
 use crate::energy_preference;
 use crate::error::ControlError;
+use crate::gauge::Gauge;
 use crate::group::quota::Quota;
 use crate::group::{CpuGroup, burst};
 use crate::host::Host;
@@ -69,22 +70,10 @@ pub struct Survey {
 impl Survey {
     /// One line for people: what was chosen, or that nothing was, and why not the others.
     pub fn summary(&self) -> String {
-        let real = self
-            .levers
-            .iter()
-            .filter(|lever| lever.kind != LeverKind::Emulated);
-        let refused = real.filter_map(|lever| Some((lever.kind, lever.why_not.as_ref()?)));
-        let refused: Vec<_> = refused
-            .map(|(kind, why)| format!("{kind}: {why}"))
-            .collect();
-        let chosen = match self.chosen {
-            Some(kind) => format!("lever {kind}"),
-            None => "no lever on this host".to_owned(),
-        };
-        if refused.is_empty() {
-            return chosen;
+        match self.chosen {
+            Some(kind) => line(&format!("lever {kind}"), &self.levers),
+            None => line("no lever on this host", &self.levers),
         }
-        format!("{chosen} ({})", refused.join("; "))
     }
 }
 
@@ -104,15 +93,7 @@ pub fn survey(host: &Host, target: &Target) -> Survey {
         .collect();
     let first = levers.iter().find(|lever| lever.is_available);
     let chosen = first.map(|lever| lever.kind);
-    levers.push(match emulated::check_rights() {
-        Ok(()) => LeverReport {
-            kind: LeverKind::Emulated,
-            is_available: true,
-            why_not: None,
-            lever: None,
-        },
-        Err(error) => unavailable(LeverKind::Emulated, &error),
-    });
+    levers.push(imitation());
     Survey {
         levers,
         energy: energy_sources(host),
@@ -120,21 +101,89 @@ pub fn survey(host: &Host, target: &Target) -> Survey {
     }
 }
 
-/// Opens the best real lever of the host, or says why there is none.
+/// What `auto` took, and what it would rather have taken.
+#[derive(Debug)]
+pub struct Chosen {
+    pub actuator: Box<dyn Actuator>,
+    /// Better kinds that this host does not have, or that do nothing on it; best first.
+    pub passed_over: Vec<LeverReport>,
+}
+
+impl Chosen {
+    /// One line for people: what was taken, and why nothing better.
+    pub fn summary(&self) -> String {
+        let lever = self.actuator.lever();
+        line(
+            &format!("lever {}: {}", lever.kind, lever.about),
+            &self.passed_over,
+        )
+    }
+}
+
+/// Opens the best real lever of the host, or says why there is none. With a gauge each one is
+/// tested before it is taken, so that a lever that takes values and does nothing is passed over;
+/// that moves it for some ms per CPU and undoes it.
 ///
 /// # Errors
 ///
 /// The survey without a choice; its [`summary`](Survey::summary) tells people.
-pub fn auto(host: &Host, target: &Target, asked: &Asked) -> Result<Box<dyn Actuator>, Box<Survey>> {
+pub fn auto(
+    host: &Host,
+    target: &Target,
+    asked: &Asked,
+    mut gauge: Option<&mut dyn Gauge>,
+) -> Result<Chosen, Box<Survey>> {
+    let mut passed_over = vec![];
     for kind in BEST_FIRST {
-        if let Ok(actuator) = open(host, target, kind, asked) {
-            return Ok(actuator);
+        let tested = open(host, target, kind, asked).and_then(|mut actuator| {
+            if let Some(gauge) = gauge.as_deref_mut() {
+                actuator.self_test(gauge)?;
+            }
+            Ok(actuator)
+        });
+        match tested {
+            Ok(actuator) => {
+                return Ok(Chosen {
+                    actuator,
+                    passed_over,
+                });
+            }
+            Err(error) => passed_over.push(unavailable(kind, &error)),
         }
     }
+    passed_over.push(imitation());
     Err(Box::new(Survey {
+        levers: passed_over,
+        energy: energy_sources(host),
         chosen: None,
-        ..survey(host, target)
     }))
+}
+
+/// Some words, and in brackets the real levers that are not available.
+fn line(words: &str, levers: &[LeverReport]) -> String {
+    let real = levers
+        .iter()
+        .filter(|lever| lever.kind != LeverKind::Emulated);
+    let refused = real.filter_map(|lever| Some((lever.kind, lever.why_not.as_ref()?)));
+    let refused: Vec<_> = refused
+        .map(|(kind, why)| format!("{kind}: {why}"))
+        .collect();
+    if refused.is_empty() {
+        return words.to_owned();
+    }
+    format!("{words} ({})", refused.join("; "))
+}
+
+fn imitation() -> LeverReport {
+    match emulated::check_rights() {
+        Ok(()) => LeverReport {
+            kind: LeverKind::Emulated,
+            is_available: true,
+            why_not: None,
+            lever: None,
+        },
+        Err(error) => unavailable(LeverKind::Emulated, &error),
+    }
 }
 
 /// Opens a real lever of a kind for a target; one per frequency domain of its CPUs, as one.

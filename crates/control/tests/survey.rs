@@ -2,8 +2,9 @@
 
 use bobtail_control::energy::rapl::Rapl;
 use bobtail_control::energy::{EnergyKind, energy_sources};
+use bobtail_control::gauge::Gauge;
 use bobtail_control::survey::{Survey, Target, auto, open, survey};
-use bobtail_control::{Asked, Domain, Host, LeverKind};
+use bobtail_control::{Asked, ControlError, Domain, Host, LeverKind};
 use bobtail_policy::Speed;
 use bobtail_testkit::fake_kernel::{FakeKernel, FakePolicy, Fault};
 
@@ -31,8 +32,8 @@ fn auto_takes_the_best_that_is_there() {
     kernel.group_v2("svc", "60000");
     let chosen = || {
         let found = survey(&kernel.host(), &target()).chosen;
-        let opened = auto(&kernel.host(), &target(), &Asked::default()).unwrap();
-        assert_eq!(Some(opened.lever().kind), found);
+        let opened = auto(&kernel.host(), &target(), &Asked::default(), None).unwrap();
+        assert_eq!(Some(opened.actuator.lever().kind), found);
         found.unwrap()
     };
     assert_eq!(chosen(), LeverKind::Quota);
@@ -65,7 +66,7 @@ fn auto_takes_the_best_that_is_there() {
 fn no_lever_is_an_honest_answer_with_reasons() {
     let kernel = FakeKernel::with_cpus(1);
     kernel.put("proc/self/cgroup", "0::/");
-    let nothing = auto(&kernel.host(), &target(), &Asked::default()).unwrap_err();
+    let nothing = auto(&kernel.host(), &target(), &Asked::default(), None).unwrap_err();
     assert_eq!(nothing.chosen, None);
     assert!(
         nothing.summary().starts_with("no lever on this host ("),
@@ -168,4 +169,36 @@ fn rapl_counts_packages_and_survives_a_counter_that_wraps() {
     assert_eq!(rapl.used_uj().unwrap(), 70);
     kernel.remove("sys/class/powercap/intel-rapl:0/energy_uj");
     assert!(rapl.used_uj().unwrap_err().is_gone());
+}
+
+/// A virtual machine, on which every frequency is as fast.
+struct SameGauge;
+
+impl Gauge for SameGauge {
+    fn rate(&mut self, _: LeverKind, _: &[u32]) -> Result<f64, ControlError> {
+        Ok(1.0)
+    }
+}
+
+#[test]
+fn a_lever_that_does_nothing_is_passed_over_and_undone() {
+    let kernel = FakeKernel::with_cpus(1);
+    kernel.cpufreq(&FakePolicy::of_cpu(0));
+    kernel.put("proc/self/cgroup", "0::/");
+    kernel.group_v2("svc", "60000");
+    let before = kernel.texts();
+    let mut gauge = SameGauge;
+    let gauge: Option<&mut dyn Gauge> = Some(&mut gauge);
+    let chosen = auto(&kernel.host(), &target(), &Asked::default(), gauge).unwrap();
+    let told = chosen.summary();
+    let expected = "cpufreq-userspace does nothing: expected 5.00 times the speed, found 1.00";
+    assert!(told.contains(expected), "{told}");
+    assert!(
+        matches!(
+            chosen.actuator.lever().kind,
+            LeverKind::Quota | LeverKind::Uclamp
+        ),
+        "{told}"
+    );
+    assert_eq!(kernel.texts(), before);
 }
