@@ -40,8 +40,9 @@ function race({ name, arms }, percentile) {
 }
 
 function proved({ flags, verdict, reason, rounds, percentile, effect, control }) {
-  process.stdout.write(`\nProof of \`${flags.join(' ')}\`, ${rounds} rounds, judged at `);
-  process.stdout.write(`p${percentile}: **${verdict}** (${reason}).\n\n`);
+  process.stdout.write(`\nProof of \`${flags.join(' ')}\`, ${rounds} rounds`);
+  if (percentile !== null) process.stdout.write(`, judged at p${percentile}`);
+  process.stdout.write(`: **${verdict}** (${reason}).\n\n`);
   if (effect === null) return;
   row('figure', 'changed by unchanged', 'A/A');
   row('---', '---', '---');
