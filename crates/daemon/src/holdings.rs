@@ -302,6 +302,14 @@ impl Holding {
         if self.failures == 0 {
             log.line(now, format_args!("{}: {error}", self.name()));
         }
+        if matches!(error, HoldError::Lever(ControlError::Held { .. })) {
+            // Nothing of it was moved, and what stands there is the other owner's: it is closed at
+            // the next tick, and opened with what it says then.
+            self.state = State::Idle {
+                since: Duration::ZERO,
+            };
+            return;
+        }
         if !matches!(self.state, State::Raised) || self.lower(host, now, log).is_err() {
             return;
         }

@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use bobtail_control::{Asked, LeverKind};
+use bobtail_control::cpufreq::min_max::CpufreqMinMax;
+use bobtail_control::topology::frequency_domains;
+use bobtail_control::{Actuator, Asked, LeverKind};
 use bobtail_daemon::config::Config;
 use bobtail_daemon::protocol::{Answer, Refusal, Request, Want};
 use bobtail_daemon::rights::Peer;
@@ -293,6 +295,39 @@ fn a_base_of_the_configuration_holds_while_someone_claims() {
     );
     desk.service.leave(client, desk.now);
     assert_eq!(settings(&desk.kernel), before);
+}
+
+#[test]
+fn what_another_owner_holds_is_left_to_it() {
+    let mut desk = Desk::new(config());
+    let client = desk.join();
+    let want = Want {
+        lever: MIN_MAX,
+        target: 0,
+    };
+    // Opened before the other takes hold, so that what it would go back to is not what stands.
+    desk.ask(client, Request::Ask(want));
+    let host = desk.kernel.host();
+    let domain = frequency_domains(&host).unwrap().remove(0);
+    let mut other = CpufreqMinMax::open(&host, &domain, &[], &Asked::default()).unwrap();
+    other.apply(Speed::Khz(3_900_000)).unwrap();
+    let answer = desk.raise(client, 0, 2_000_000);
+    assert!(
+        matches!(
+            answer,
+            Answer::Refused {
+                refusal: Refusal::LeverFailed,
+                detail: 16
+            }
+        ),
+        "{answer:?}"
+    );
+    assert_eq!(desk.min_khz(0), "3900000");
+    desk.pass(Duration::from_secs(11));
+    assert_eq!(desk.min_khz(0), "3900000");
+    drop(other);
+    desk.pass(Duration::from_secs(11));
+    granted(desk.raise(client, 0, 2_000_000));
 }
 
 #[test]
