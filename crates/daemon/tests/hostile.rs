@@ -11,7 +11,7 @@ use bobtail_daemon::protocol::{Answer, Refusal, Request, VERSION, Want};
 use bobtail_policy::Speed;
 use bobtail_testkit::Random;
 use nix::sys::socket::{MsgFlags, recv, send};
-use running::{BASE, PATIENCE, Site, raw, until};
+use running::{BASE, Daemon, PATIENCE, Site, raw, until};
 
 #[path = "support/folder.rs"]
 mod folder;
@@ -208,18 +208,20 @@ fn a_second_daemon_leaves_the_first_alone() {
     let site = Site::new("");
     let _daemon = site.start();
     let _holder = site.holder("hold");
-    let second = site.command().status().unwrap();
-    assert_eq!(second.code(), Some(75));
     let other_journal = site.folder.0.join("other.json");
-    let third = site
-        .command()
-        .arg("--journal")
-        .arg(other_journal)
-        .status()
-        .unwrap();
-    assert_eq!(third.code(), Some(75), "the socket has a lock too");
-    let restore = site.command().arg("--restore").status().unwrap();
-    assert_eq!(restore.code(), Some(75));
+    let other_journal = other_journal.to_str().unwrap();
+    // The journal has a lock, and so has the socket.
+    for arguments in [&[][..], &["--journal", other_journal], &["--restore"]] {
+        let mut second = Daemon {
+            child: site.command().args(arguments).spawn().unwrap(),
+        };
+        let mut ended = None;
+        until("it ends", || {
+            ended = second.child.try_wait().unwrap();
+            ended.is_some()
+        });
+        assert_eq!(ended.unwrap().code(), Some(75), "{arguments:?}");
+    }
     assert_eq!(site.min_khz(0), "4000000");
     assert!(site.log().contains("another bobtaild has it"));
 }
