@@ -21,8 +21,6 @@ mod trace_file;
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
-// Without Node around, as in the tests of this crate, nothing else would use it.
-pub use crate::policy::policy;
 use crate::task::Analysis;
 
 /// `places(dir)`: where code was seen running, as a JSON array of `{"function", "file", "line",
