@@ -1,11 +1,11 @@
 // Measures the HTML report for recordings of rising length: how long it takes to write, how large
-// the file is, and how long Chromium takes from opening it until everything is drawn. None of the
-// last two may rise with the recording.
+// the file is, how much memory writing takes, and how long Chromium takes from opening it until
+// everything is drawn. None of the last three may rise with the recording.
 //
 // The traces are grown (crates/breakdown/examples/grow_recording.rs), not recorded.
 //
 //   node bench/html/run.mjs [--requests 1000,100000] [--rounds 5] [--out DIR]
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { cpus, release, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,6 +37,23 @@ function run(command, args) {
 function grow(events, folder) {
   run('cargo', ['run', '--release', '--quiet', ...EXAMPLE, '--', String(events), folder]);
   return JSON.parse(run(process.execPath, [main, 'report', folder, '--json'])).requests.count;
+}
+
+/** Peak of resident memory, which a process knows of itself when it ends. */
+const TELL_PEAK =
+  'process.on("exit", () => console.error("peak " + process.resourceUsage().maxRSS))';
+
+/** Writes the page as a user does; the time and memory of that process. */
+function write(folder, file) {
+  const startMs = performance.now();
+  const told = ['--import', `data:text/javascript,${encodeURIComponent(TELL_PEAK)}`];
+  const run = spawnSync(process.execPath, [...told, main, 'report', folder, '--html', file], {
+    encoding: 'utf8',
+    maxBuffer: 1e9,
+  });
+  if (run.status !== 0) throw new Error(run.stderr);
+  const peakKib = Number(/^peak (\d+)$/m.exec(run.stderr)[1]);
+  return { writeMs: performance.now() - startMs, peakMib: peakKib / 1024 };
 }
 
 /** Time from the start of the navigation until the page is drawn and laid out. */
@@ -72,11 +89,9 @@ try {
     const requests = grow(Math.ceil(wanted * eventsPerRequest), folder);
     const file = join(scratch, `${wanted}.html`);
     for (let round = 0; round < ROUNDS; round += 1) {
-      const startMs = performance.now();
-      run(process.execPath, [main, 'report', folder, '--html', file]);
-      const writeMs = performance.now() - startMs;
+      const written = write(folder, file);
       const took = await open(browser, file);
-      rows.push({ requests, round, bytes: statSync(file).size, writeMs, ...took });
+      rows.push({ requests, round, bytes: statSync(file).size, ...written, ...took });
     }
     rmSync(folder, { recursive: true });
   }
@@ -90,11 +105,13 @@ const median = (name, requests) =>
 const lines = [...new Set(rows.map(({ requests }) => requests))].map((requests) => {
   const ms = (name) => `${Math.round(median(name, requests))} ms`;
   const kib = `${Math.round(median('bytes', requests) / 1024)} KiB`;
-  return `| ${requests} | ${kib} | ${ms('writeMs')} | ${ms('paintMs')} | ${ms('drawnMs')} |`;
+  const mib = `${Math.round(median('peakMib', requests))} MiB`;
+  const cells = [requests, kib, ms('writeMs'), mib, ms('paintMs'), ms('drawnMs')];
+  return `| ${cells.join(' | ')} |`;
 });
 const table = [
-  '| requests | file | written in | first paint after | drawn after |',
-  '|---|---|---|---|---|',
+  '| requests | file | written in | memory | first paint after | drawn after |',
+  '|---|---|---|---|---|---|',
   ...lines,
 ].join('\n');
 process.stdout.write(`${table}\n`);

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::blocks::{BLOCKS_BEYOND_MIN, BLOCKS_MIN};
 use super::cell::{CAUSES, Cell};
 use super::change::{Change, Sampled};
+use super::counterparts::counterparts;
 use super::ledger::Ledger;
 use super::profile::Profile;
 use super::resampling::{REPLICATES, WHOLE, Weights};
@@ -309,7 +310,11 @@ impl Comparing<'_> {
 
     fn tail(&self, percentile: f64) -> TailDiff {
         let [a, b] = [&self.a, &self.b];
-        let culprits = [a, b].map(|side| side.profile.culprits.by(|who| self.culprit(side, who)));
+        let culprits = named(
+            [a, b].map(|side| side.profile.culprits.by(|who| culprit(side, who))),
+            |(_, _, _, location)| location.as_deref(),
+            |(kind, route, word, _), location| (*kind, route.clone(), *word, Some(location)),
+        );
         let waits = [a, b].map(|side| {
             let resources = &side.profile.resources;
             side.profile.waits.by(|(resource, kind)| {
@@ -317,6 +322,11 @@ impl Comparing<'_> {
                 (name.to_owned(), *kind)
             })
         });
+        let waits = named(
+            waits,
+            |(resource, _)| Some(resource),
+            |(_, kind), resource| (resource, *kind),
+        );
         TailDiff {
             percentile,
             a_count: a.tail_count(&a.drawings[WHOLE]) as u64,
@@ -336,13 +346,6 @@ impl Comparing<'_> {
                 change,
             }),
         }
-    }
-
-    fn culprit(&self, side: &Side<'_>, who: &Who) -> CulpritKey {
-        let text = |name: Option<u32>| name.map(|name| side.profile.places.text(name));
-        let location = text(who.line).map(|location| without_line(location).to_owned());
-        let route = text(who.route).map(str::to_owned);
-        (who.kind, route, who.word, location)
     }
 
     /// The rows of two ledgers, those that changed most first.
@@ -385,6 +388,29 @@ impl Comparing<'_> {
 }
 
 type CulpritKey = (CulpritKind, Option<String>, &'static str, Option<String>);
+
+fn culprit(side: &Side<'_>, who: &Who) -> CulpritKey {
+    let text = |name: Option<u32>| name.map(|name| side.profile.places.text(name));
+    let location = text(who.line).map(|location| without_line(location).to_owned());
+    let route = text(who.route).map(str::to_owned);
+    (who.kind, route, who.word, location)
+}
+
+/// The ledgers with the same name in both for what each recording calls in its own way.
+fn named<K: Ord + Clone>(
+    ledgers: [Ledger<K>; 2],
+    name: impl Fn(&K) -> Option<&str>,
+    renamed: impl Fn(&K, String) -> K,
+) -> [Ledger<K>; 2] {
+    let [a, b] = [&ledgers[0], &ledgers[1]].map(|one| one.keys().filter_map(&name).collect());
+    let common = counterparts(&a, &b);
+    [&ledgers[0], &ledgers[1]].map(|ledger| {
+        ledger.by(|key| match name(key).and_then(|name| common.get(name)) {
+            Some(common) => renamed(key, common.clone()),
+            None => key.clone(),
+        })
+    })
+}
 
 /// `serialize src/export.ts:88:3` without what an edit above it changes.
 fn without_line(location: &str) -> &str {

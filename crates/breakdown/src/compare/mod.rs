@@ -15,6 +15,7 @@
 mod blocks;
 mod cell;
 mod change;
+mod counterparts;
 #[cfg(test)]
 mod coverage;
 mod diff;

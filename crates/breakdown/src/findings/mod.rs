@@ -61,7 +61,7 @@ impl Evidence<'_> {
 type Lint = fn(&Evidence<'_>) -> Option<Finding>;
 
 /// In the order in which they are told when their impact is the same.
-const LINTS: [Lint; 21] = [
+const LINTS: [Lint; 22] = [
     quality::too_few_requests,
     on_the_loop::loop_hog,
     v8::full_collections,
@@ -70,6 +70,7 @@ const LINTS: [Lint; 21] = [
     v8::inline_caches,
     on_the_loop::not_running,
     on_the_loop::throttled,
+    on_the_loop::woken_late,
     on_the_loop::burst,
     on_the_loop::own_work,
     on_the_loop::blocks_itself,

@@ -107,6 +107,31 @@ pub(super) fn throttled(evidence: &Evidence<'_>) -> Option<Finding> {
     Some(finding("cpu-quota", 0, sentence, action))
 }
 
+/// The kernel had told that something was ready, and the thread was still in its wait for that.
+///
+/// With time not running recorded, most of that is [`not_running`], which knows the reason.
+pub(super) fn woken_late(evidence: &Evidence<'_>) -> Option<Finding> {
+    let poll = |c: &&Culprit| c.kind == CulpritKind::Loop && c.word == "poll";
+    let late = evidence.culprits.iter().find(poll)?;
+    let impact_ns = evidence.per_request(late.inflicted_ns);
+    if evidence.share(impact_ns) < DOMINANT {
+        return None;
+    }
+    let sentence = format!(
+        "for {} of the tail's latency the loop thread was still waiting in the kernel for what was \
+         ready already, up to {} at a stretch: it was woken late",
+        percent(evidence.share(impact_ns)),
+        time(late.longest_ns),
+    );
+    let action = if evidence.tail_sums.measured.not_running {
+        "run fewer busy processes beside it, or give it processors of its own"
+    } else {
+        "look for busy processes beside it and at its CPU quota; record --not-running tells whom \
+         that delayed"
+    };
+    Some(finding("woken-late", impact_ns, sentence, action))
+}
+
 /// No single callback is long, but there are many.
 pub(super) fn burst(evidence: &Evidence<'_>) -> Option<Finding> {
     let impact_ns = evidence.per_request(evidence.tail_sums.crowd_ns);

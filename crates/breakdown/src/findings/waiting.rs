@@ -17,14 +17,15 @@ pub(super) fn pool_exhausted(evidence: &Evidence<'_>) -> Option<Finding> {
     if evidence.share(impact_ns) < WORTH_TELLING {
         return None;
     }
-    let run_ns: u64 = evidence.tail_io().map(|io| io.pool_run_ns).sum();
     let busiest = evidence.tail_io().max_by_key(|io| io.pool_wait_ns)?;
+    let longest = evidence.tail_io().max_by_key(|io| io.pool_run_ns)?;
     let sentence = format!(
-        "{} of the tail's latency is waiting for a free thread of the pool, for jobs that then \
-         run {}; most of it before {}",
+        "{} of the tail's latency is waiting for a free thread of the pool, most of it before {}; \
+         of the tail's own jobs {} runs longest, {} per tail request",
         percent(evidence.share(impact_ns)),
-        time(run_ns),
         busiest.resource,
+        longest.resource,
+        time(longest.pool_run_ns),
     );
     let action = "raise UV_THREADPOOL_SIZE (4 by default), or start fewer fs, dns, crypto and \
                   zlib jobs at once";

@@ -151,6 +151,56 @@ fn a_short_recording_is_not_compared() {
     );
 }
 
+/// Requests that each read the file, every 50th for so much longer.
+fn reading(file: &str, slow_us: u64) -> Drawn {
+    let mut text = String::from("open 1 server\n");
+    for i in 1..=1_200_u64 {
+        let now = i * 20_000;
+        let [job, end] = [
+            now + 20,
+            now + 520 + if i % 50 == 0 { slow_us } else { i % 7 },
+        ];
+        text += &format!(
+            "{now}us begin #{0} read handle=1 ready={now}us\nsource {i} \"GET /\"\n\
+             {job}us register pool op={i} \"fs.open {file}\"\n{job}us end\n\
+             {end}us begin #{1} pool op={i} ready={end}us run=400us\n{end}us sink {i} 200\nend\n",
+            2 * i - 1,
+            2 * i
+        );
+    }
+    draw(&text)
+}
+
+#[test]
+fn a_file_in_another_temporary_folder_is_the_same_resource() {
+    let resources = |a: &Drawn, b: &Drawn| {
+        let io = diff_of(a, b).tail.io;
+        let mut told: Vec<_> = io
+            .into_iter()
+            .map(|one| {
+                (
+                    one.resource,
+                    one.change.a_ns > Some(0),
+                    one.change.b_ns > Some(0),
+                )
+            })
+            .collect();
+        told.sort();
+        told
+    };
+    let before = reading("/tmp/shop-a8Xq/orders.json", 3_000);
+    let after = reading("/tmp/shop-Zp02/orders.json", 5_000);
+    let both = "fs.open /tmp/*/orders.json".to_owned();
+    assert_eq!(resources(&before, &after), [(both, true, true)]);
+    let other = reading("/tmp/shop-Zp02/users.json", 5_000);
+    let names = ["/tmp/shop-Zp02/users.json", "/tmp/shop-a8Xq/orders.json"];
+    let [new, old] = names.map(|name| format!("fs.open {name}"));
+    assert_eq!(
+        resources(&before, &other),
+        [(new, false, true), (old, true, false)]
+    );
+}
+
 fn gauged(drawn: &Drawn, route: Option<&str>, figure: Figure) -> Gauged {
     let (_, profile) = profiled(drawn, 99.0);
     let wanted = Gauge {

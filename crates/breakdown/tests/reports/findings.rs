@@ -100,6 +100,23 @@ fn collections_are_named_wherever_they_fall() {
 }
 
 #[test]
+fn a_thread_that_is_woken_late_is_told() {
+    let report = repeated(
+        r#"@0 poll for=50ms
+           @50 begin read handle=900 ready=@5
+           source $1 "GET /x"
+           @51 sink $1 200
+           end"#,
+    );
+    let finding = expect(&report, "woken-late", 45);
+    assert!(
+        finding.sentence.contains("up to 45.0 ms at a stretch"),
+        "{finding:?}"
+    );
+    assert!(finding.action.contains("--not-running"), "{finding:?}");
+}
+
+#[test]
 fn an_exhausted_pool_is_told_from_slow_jobs() {
     let report = repeated(
         r#"@0 begin read handle=900 ready=@0
@@ -112,6 +129,9 @@ fn an_exhausted_pool_is_told_from_slow_jobs() {
     );
     let finding = expect(&report, "pool-exhausted", 90);
     assert!(finding.action.contains("UV_THREADPOOL_SIZE"));
+    let told =
+        "most of it before fs.readFile; of the tail's own jobs fs.readFile runs longest, 10.0 ms";
+    assert!(finding.sentence.contains(told), "{finding:?}");
     assert_eq!(
         (report.io[0].pool_wait_ns, report.io[0].pool_run_ns),
         (90_000_000, 10_000_000)
