@@ -110,6 +110,33 @@ test('what a client sends is a name in every format', async (t) => {
   assert.ok(new Set(requests.map(route)).size > 4, 'they are several routes');
 });
 
+test('a path of its own for each request stays bounded in every answer', async (t) => {
+  const NAMES = 1000;
+  const letters = (n) =>
+    [...n.toString(16)].map((digit) => 'ghijklmnopqrstuv'[parseInt(digit, 16)]);
+  const service = await startRecording(t, [process.execPath, fixture('mixed.mjs')]);
+  const count = 2 * NAMES;
+  const path = (n) => `/page/${letters(n).join('')}`;
+  assert.equal(await load(service.port, { count, connections: 8, path }), count);
+  await service.end('SIGTERM');
+  const { breakdown } = await analyzeReport(service.folder);
+  const routes = new Set(breakdown.map(route));
+  assert.ok(routes.size <= NAMES + 2, `${routes.size} with all and the rest`);
+  assert.ok(routes.has('(other)'));
+  const cwd = makeFolder(t);
+  for (const format of FORMATS) {
+    const out = join(cwd, format);
+    const exported = await exportRecording(service.folder, format, out, { all: true });
+    assert.equal(exported.requests, count, format);
+  }
+  const counts = countByRoute(join(cwd, 'hdr'));
+  assert.ok(counts.size <= NAMES + 2, `${counts.size}`);
+  assert.equal(counts.get(undefined), count);
+  const diff = await runBobtail(['diff', service.folder, service.folder, '--json']);
+  assert.equal(diff.code, 0, diff.stderr);
+  assert.ok(JSON.parse(diff.stdout).routes.length <= 101);
+});
+
 test('a recording that is still being written is exported as far as it is', async (t) => {
   const service = await startRecording(t, [process.execPath, fixture('mixed.mjs')]);
   let answered = 0;
