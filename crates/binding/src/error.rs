@@ -15,6 +15,8 @@ use thiserror::Error;
 pub enum BindingError {
     #[error("not a recording: {reason} ({})", path.display())]
     NotRecording { path: PathBuf, reason: String },
+    #[error("written by a newer Bobtail: {reason} ({})", path.display())]
+    Newer { path: PathBuf, reason: String },
     #[error("{error} ({})", path.display())]
     Trace { path: PathBuf, error: TraceError },
     #[error("cannot read: {} ({})", reason(error), path.display())]
@@ -51,6 +53,7 @@ impl BindingError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotRecording { .. } => "BOBTAIL_NOT_A_RECORDING",
+            Self::Newer { .. } => "BOBTAIL_NEWER_FORMAT",
             Self::Trace { error, .. } => match error {
                 TraceError::Newer { .. } => "BOBTAIL_NEWER_FORMAT",
                 TraceError::NotATrace { .. } => "BOBTAIL_NOT_A_RECORDING",

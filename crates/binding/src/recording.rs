@@ -21,7 +21,6 @@ use crate::trace_file::TraceFile;
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunFile {
-    pub schema: String,
     pub command: Vec<String>,
     pub started_at: String,
     pub detail: String,
@@ -311,12 +310,34 @@ fn read_run(dir: &Path, must_exist: bool) -> Result<RunFile, BindingError> {
             })
         };
     }
-    let run: RunFile = read_json(&path)?;
-    if run.schema != RUN_SCHEMA {
-        let reason = format!("schema {:?} is not {RUN_SCHEMA:?}", run.schema);
-        return Err(BindingError::NotRecording { path, reason });
+    // By itself first: of a newer file nothing else is known.
+    let Schema { schema } = read_json(&path)?;
+    if schema != RUN_SCHEMA {
+        let reason = format!("schema {schema:?} is not {RUN_SCHEMA:?}");
+        return Err(match is_newer(&schema) {
+            true => BindingError::Newer { path, reason },
+            false => BindingError::NotRecording { path, reason },
+        });
     }
-    Ok(run)
+    read_json(&path)
+}
+
+/// What every version of a file has.
+#[derive(Deserialize)]
+struct Schema {
+    schema: String,
+}
+
+/// A schema of this name with a higher number.
+fn is_newer(schema: &str) -> bool {
+    let version = |schema: &str| {
+        let (name, version) = schema.split_once('/')?;
+        Some((name.to_owned(), version.parse::<u32>().ok()?))
+    };
+    match (version(schema), version(RUN_SCHEMA)) {
+        (Some((name, theirs)), Some((ours_name, ours))) => name == ours_name && theirs > ours,
+        _ => false,
+    }
 }
 
 /// The word of reports for a name in a process file.

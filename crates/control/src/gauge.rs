@@ -46,11 +46,13 @@ impl Gauge for WorkGauge {
         let mut slowest = f64::INFINITY;
         for &cpu in cpus {
             let gauge = *self;
-            let worker = std::thread::spawn(move || gauge.rate_on(cpu));
+            let failed = |(call, cause)| ControlError::Call { lever, call, cause };
+            let worker = std::thread::Builder::new()
+                .name("bobtail-gauge".to_owned())
+                .spawn(move || gauge.rate_on(cpu))
+                .map_err(|cause| failed(("clone", cause)))?;
             let rate = match worker.join() {
-                Ok(rate) => {
-                    rate.map_err(|(call, cause)| ControlError::Call { lever, call, cause })?
-                }
+                Ok(rate) => rate.map_err(failed)?,
                 Err(panic) => std::panic::resume_unwind(panic),
             };
             slowest = slowest.min(rate);
@@ -61,6 +63,7 @@ impl Gauge for WorkGauge {
 
 impl WorkGauge {
     fn rate_on(&self, cpu: u32) -> Result<f64, (&'static str, io::Error)> {
+        syscalls::block_signals();
         syscalls::set_affinity(&[cpu]).map_err(|cause| ("sched_setaffinity", cause))?;
         if let Some(priority) = self.priority {
             syscalls::become_real_time(priority).map_err(|cause| ("sched_setscheduler", cause))?;

@@ -149,7 +149,7 @@ async function longEvent() {
     await new Promise((resolve) => require('node:fs').stat('/', resolve));
   }
   const before = readDriver();
-  spin(40);
+  spin(300);
   return { before, after: readDriver() };
 }
 

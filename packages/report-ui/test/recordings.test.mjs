@@ -216,6 +216,8 @@ test('a place is told in its source, beside where it ran, with notes on the map'
   const told = `${hog.location} ran as ${hog.generatedLocation}`;
   assert.ok(places.includes(told), `${told} in ${places.join('\n')}`);
   assert.deepEqual(await textsOf(page, '.notes li'), report.notes);
+  const titles = await textsOf(page, 'h3');
+  assert.equal(titles.filter((title) => title === 'Source maps').length, 1, titles.join());
   await page.locator('.requests tbody a').first().click();
   const cause = (await page.locator('.cause').innerText()).replace(/\s+/g, ' ');
   assert.ok(cause.includes(`${source}:`) && cause.includes(` ran as `), cause);

@@ -170,7 +170,9 @@ test('a segment leads to its cause, in the panel, the graph and the timeline', a
   assert.ok(queued, 'some slow request was queued');
   const { segments } = queued;
   const index = segments.findIndex(({ kind, durationNs }) => kind === 'queue' && durationNs > 5e6);
-  await page.getByRole('link', { name: queued.id, exact: true }).click();
+  // A collection that delayed it leads there, too.
+  const listed = page.locator('table.requests');
+  await listed.getByRole('link', { name: queued.id, exact: true }).click();
   await page
     .locator('.edg .chip', { hasText: segmentWords(segments[index]) })
     .first()

@@ -189,7 +189,7 @@ impl Driver {
     /// fastest speed that a loop wants wins: they share the lever.
     ///
     /// # Errors
-    /// The lever refused; it is asked again at the next change.
+    /// The lever refused; it is asked again at the next look.
     pub fn look(
         &mut self,
         now_ns: u64,
@@ -275,7 +275,7 @@ impl Driver {
             );
             drop(loops);
             let now_ns = monotonic_ns();
-            // What the lever refused is counted, and tried again with the next change.
+            // What the lever refused is counted, and asked for again at the next look.
             let next = self.look(now_ns, &readings).unwrap_or(Next {
                 look_ns: now_ns + ASLEEP_NS,
                 is_idle: false,

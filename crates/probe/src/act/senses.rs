@@ -16,7 +16,7 @@ use bobtail_policy::{Collection, CollectionKind, LoopTotals, Reading};
 
 use crate::act::driver;
 use crate::clock::monotonic_ns;
-use crate::fd_table;
+use crate::fd_table::{self, Entry};
 use crate::registry::Shared;
 
 /// A turn in which nothing was dispatched and that was shorter ran no callback: libuv looks without
@@ -96,7 +96,8 @@ pub fn forget() {
 impl Sensed {
     /// A loop with this number that has not run yet.
     pub fn new(shared: Arc<Shared>, backend_fd: c_int, isolate: usize) -> Self {
-        let batch = (shared.index as u64 + 1) << 48;
+        // Not from 0: what a loop that had this number before left in the table is none of ours.
+        let batch = (shared.index as u64 + 1) << 48 | monotonic_ns() & 0xffff_ffff_ffff;
         Self {
             shared,
             backend_fd,
@@ -159,6 +160,14 @@ impl Sensed {
         let left = self.shared.queue_length.load(Relaxed).saturating_sub(1);
         self.shared.queue_length.store(left, Relaxed);
         self.shared.head_begin_ns.store(now_ns, Release);
+    }
+
+    /// A descriptor is about to be closed: if it waited, it waits no more.
+    pub fn closing(&mut self, entry: &Entry) {
+        if entry.batch.load(Relaxed) == self.batch {
+            let left = self.shared.queue_length.load(Relaxed).saturating_sub(1);
+            self.shared.queue_length.store(left, Relaxed);
+        }
     }
 
     /// Counts what ran until now.
@@ -267,6 +276,9 @@ mod tests {
             (2, second_ns),
             "the same event reads on"
         );
+        let waiting = fd_table::entry(70_001).expect("in the table");
+        sensed.closing(waiting);
+        assert_eq!(length(), 1, "closed while it waited");
         sensed.poll_enter();
         assert_eq!((length(), head_ns()), (0, 0));
         // SAFETY: no events.

@@ -7,6 +7,7 @@ use bobtail_trace::record::{HandleKind, LoopKind};
 
 use super::dispatched;
 use super::original;
+use crate::act::senses;
 use crate::clock::monotonic_ns;
 use crate::fd_table::{self, Entry, Kind};
 use crate::handles::{self, KeepErrno, handle_of};
@@ -18,7 +19,8 @@ use crate::{registry, trampoline};
 pub unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
     // SAFETY: the caller's arguments.
     let result = unsafe { original::listen(fd, backlog) };
-    if result == 0 && !registry::is_forked() {
+    // Stamps are for recordings: a loop that is only sensed has no use for them.
+    if result == 0 && !registry::is_forked() && senses::sensed().is_none() {
         let _errno = KeepErrno::new();
         if let Some(entry) = fd_table::entry(fd) {
             entry.clear();

@@ -3,6 +3,7 @@
 use std::ffi::{c_int, c_long};
 
 use super::original;
+use crate::act::senses;
 use crate::loop_state::state;
 use crate::{fd_table, handles, registry};
 
@@ -13,6 +14,9 @@ fn closing(fd: c_int) {
         && !entry.is_clear()
         && !registry::is_forked()
     {
+        if let Some(sensed) = senses::sensed() {
+            sensed.closing(entry);
+        }
         handles::closing(state(), fd, entry);
     }
 }

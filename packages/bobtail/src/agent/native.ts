@@ -36,6 +36,8 @@ interface NativeProbe {
   message(handle: number): boolean;
   /** Senses the loop of this thread, unrecorded. Throws with a one-line message. */
   sense(): unknown;
+  /** Ends that. */
+  unsense(): boolean;
   /** Drives a lever by a policy from now on. Throws with a one-line message. */
   drive(options: DriveOptions): Driven;
   /** What the driver of this process did so far. */
@@ -73,7 +75,7 @@ export function openMessage(handle: number): boolean {
 }
 
 /** The probe, for what it does without a recording. Throws with a one-line message. */
-export function loadProbe(): Pick<NativeProbe, 'sense' | 'drive' | 'readDriver'> {
+export function loadProbe(): Pick<NativeProbe, 'sense' | 'unsense' | 'drive' | 'readDriver'> {
   return load();
 }
 

@@ -1,6 +1,7 @@
 /** `boost`: the service runs as ever, and what the policy did is told. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -67,14 +68,35 @@ test('who may have no real-time threads runs unboosted, with the reason', async 
   assert.match(summary.refused, /sched_setscheduler/);
 });
 
-test('without a lever the service runs unboosted, and nothing is written', async (t) => {
+test('without a lever the service runs unboosted, with the reason', async (t) => {
   const cwd = makeFolder(t);
   const args = ['boost', '--out', 'boost.json', '--', process.execPath, '-e', 'process.exit(3)'];
   const { code, stderr } = await runBobtail(args, { cwd });
   assert.equal(code, 3);
   assert.match(stderr, /^bobtail: no lever .* it runs unboosted/);
-  assert.ok(!existsSync(join(cwd, 'boost.json')));
+  const summary = JSON.parse(readFileSync(join(cwd, 'boost.json'), 'utf8'));
+  assertValid('boost', summary);
+  assert.match(summary.refused, /no lever/);
 });
+
+test('nothing is left behind by a service that dies of a signal', async (t) => {
+  const cwd = makeFolder(t);
+  const command = [process.execPath, '-e', 'process.kill(process.pid, "SIGTERM")'];
+  const args = ['boost', '--actuator', 'emulated', '--', ...command];
+  const { signal, stderr } = await runBobtail(args, { cwd, env: { TMPDIR: cwd } });
+  assert.equal(signal, 'SIGTERM', stderr);
+  assert.deepEqual(readdirSync(cwd), []);
+});
+
+for (const settings of ['{', 'null', '5']) {
+  test(`a service starts with the settings ${settings}, too`, async (t) => {
+    const cwd = makeFolder(t);
+    const agent = join(PACKAGE, 'dist/agent/boost/preload.js');
+    const env = { ...process.env, BOBTAIL_BOOST: settings, BOBTAIL_BOOST_DIR: cwd };
+    const { status } = spawnSync(process.execPath, ['--require', agent, CHURN, 'once'], { env });
+    assert.equal(status, 7);
+  });
+}
 
 test('what never listens is told', async () => {
   const args = ['boost', '--actuator', 'emulated', '--', process.execPath, '-e', '0'];

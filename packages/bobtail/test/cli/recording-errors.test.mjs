@@ -40,7 +40,18 @@ function header(version) {
 const CASES = [
   ['no such folder', {}, 68, /^bobtail: not a recording: no such folder \(there\)\n$/, false],
   ['an empty folder', {}, 68, /^bobtail: not a recording: .*neither run\.json nor a trace/],
-  ['another run.json', { 'run.json': '{"schema":"x"}' }, 65, /^bobtail: damaged: .*run\.json\)\n$/],
+  [
+    'another run.json',
+    { 'run.json': '{"schema":"x"}' },
+    68,
+    /^bobtail: not a recording: schema "x"/,
+  ],
+  [
+    'a newer run.json',
+    { 'run.json': '{"schema":"bobtail-run/2"}' },
+    66,
+    /newer Bobtail: schema "bob/,
+  ],
   ['half a run.json', { 'run.json': '{"sch' }, 65, /^bobtail: damaged: EOF .*run\.json\)\n$/],
   ['no trace', { 'run.json': JSON.stringify(RUN) }, 67, /^bobtail: no finished request/],
   ['a foreign file', { '1-0.trace': 'GIF89a..' }, 68, /^bobtail: not a Bobtail trace.*1-0\.trace/],

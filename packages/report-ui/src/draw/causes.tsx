@@ -155,11 +155,14 @@ export function Waits() {
 
 /** What to change, the most useful first. */
 export function Advice() {
-  const { findings } = useLook().page.report;
+  const { page, view } = useLook();
+  const { findings } = page.report;
+  const isWhole = view.route === null && view.process === null && view.border === ownBorder(page);
   if (findings.length === 0) return null;
   return (
     <section aria-labelledby="advice">
       <h2 id="advice">What to do</h2>
+      {!isWhole && <p class="note">For all routes and processes, and the report's own tail.</p>}
       <ol class="advice">
         {findings.map((finding) => (
           <li key={finding.code + finding.action}>

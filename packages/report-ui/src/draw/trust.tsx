@@ -67,18 +67,6 @@ export function Trust() {
       {report.notes.length > 0 && (
         <>
           <h3>Source maps</h3>
-          <ul>
-            {report.notes.map((note) => (
-              <li key={note}>
-                <Recorded text={note} />
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-      {report.notes.length > 0 && (
-        <>
-          <h3>Source maps</h3>
           <ul class="notes">
             {report.notes.map((note) => (
               <li key={note}>

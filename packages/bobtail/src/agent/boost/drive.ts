@@ -22,15 +22,19 @@ const CLAIM = 'driver.claim';
 
 /** Starts to boost. Never throws. */
 export function startBoost(settings: BoostSettings): void {
+  // One thread of one process: others that serve are not sensed so far.
   // The primary of a cluster accepts and passes on: what is slow is in its workers.
   if (cluster.isPrimary && Object.keys(cluster.workers ?? {}).length > 0) return;
+  let unsense = () => false;
   try {
+    if (!isMainThread || !claim(settings.folder)) return;
     const probe = loadProbe();
     probe.sense();
-    if (isMainThread && claim(settings.folder)) {
-      follow(settings.folder, probe.drive(settings.drive), probe.readDriver);
-    }
+    unsense = probe.unsense;
+    follow(settings.folder, probe.drive(settings.drive), probe.readDriver);
   } catch (error) {
+    // Nobody decides: then nobody needs to know.
+    unsense();
     tell(settings.folder, { pid: process.pid, refused: reasonOf(error) });
   }
 }

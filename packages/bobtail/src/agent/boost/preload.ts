@@ -6,22 +6,46 @@
  */
 import net = require('node:net');
 
-import { replace } from '../disguise';
-import { readBoostSettings } from './settings';
+import { writeSync } from 'node:fs';
 
-const settings = readBoostSettings(process.env, process.argv);
-if (settings !== undefined) {
+import { replace } from '../disguise';
+import { type BoostSettings, readBoostSettings } from './settings';
+
+const STDERR = 2;
+
+function unboosted(error: unknown): void {
+  const reason = String((error as Error).message).split('\n', 1)[0];
+  try {
+    writeSync(STDERR, `bobtail: not boosting this process: ${reason} (pid ${process.pid})\n`);
+  } catch (closed) {
+    // A closed or full stderr: there is nobody else to tell.
+    void closed;
+  }
+}
+
+function startAtFirstListen(settings: BoostSettings): void {
   const original = net.Server.prototype.listen;
   let isStarted = false;
 
   function listen(this: net.Server): unknown {
     if (!isStarted) {
       isStarted = true;
-      const { startBoost } = require('./drive') as typeof import('./drive');
-      startBoost(settings!);
+      try {
+        const { startBoost } = require('./drive') as typeof import('./drive');
+        startBoost(settings);
+      } catch (error) {
+        unboosted(error);
+      }
     }
     // biome-ignore lint/complexity/noArguments: passes on exactly what it was given
     return Reflect.apply(original, this, arguments);
   }
   replace(net.Server.prototype, 'listen', listen);
+}
+
+try {
+  const settings = readBoostSettings(process.env, process.argv);
+  if (settings !== undefined) startAtFirstListen(settings);
+} catch (error) {
+  unboosted(error);
 }

@@ -31,5 +31,5 @@ export function readBoostSettings(
   const { BOBTAIL_BOOST_DIR: folder, BOBTAIL_BOOST: drive, BOBTAIL_DISABLED } = env;
   if (!folder || !drive || BOBTAIL_DISABLED === '1') return undefined;
   if (PACKAGE_MANAGER.test(basename(argv[1] ?? ''))) return undefined;
-  return { folder, drive: JSON.parse(drive) as DriveOptions };
+  return { folder, drive: { ...(JSON.parse(drive) as DriveOptions) } };
 }

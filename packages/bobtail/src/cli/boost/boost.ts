@@ -11,6 +11,7 @@ import type { DriveOptions } from '../../agent/boost/settings';
 import { canonicalPolicy } from '../analysis';
 import { StatusLine, tell } from '../console';
 import { writeFailure } from '../failure';
+import type { Outcome } from '../json/run';
 import { AGENT_FOLDER, checkAgent } from '../record/agent-environment';
 import { checkNodeVersion, nodeVersionOf } from '../record/command';
 import { withAgent } from '../record/node-options';
@@ -44,14 +45,17 @@ export async function boost(options: BoostOptions): Promise<void> {
     checkNodeVersion(node);
   }
   const folder = mkdtempSync(join(tmpdir(), 'bobtail-boost-'));
+  let outcome: Outcome;
   try {
-    await run({ ...options, drive: { ...options.drive, policy } }, folder);
+    outcome = await run({ ...options, drive: { ...options.drive, policy } }, folder);
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 2 });
   }
+  // Last: a service that died of a signal is followed into it.
+  exitLike(outcome);
 }
 
-async function run(options: BoostOptions, folder: string): Promise<void> {
+async function run(options: BoostOptions, folder: string): Promise<Outcome> {
   const isDriven = options.drive.actuator !== 'auto';
   if (!isDriven && !options.quiet) {
     tell(`bobtail: ${NO_LEVER}`);
@@ -63,6 +67,10 @@ async function run(options: BoostOptions, folder: string): Promise<void> {
   const status = new StatusLine(options.quiet);
   const summary = () => summarize(options.drive, readDriverFiles(folder));
   const progress = setInterval(() => {
+    if (readDriverFiles(folder).length === 0) {
+      status.show(isDriven ? 'bobtail: waiting for a server to listen' : '');
+      return;
+    }
     const elapsed = formatDuration((performance.now() - startMs) * NS_PER_MS);
     status.show(`bobtail: ${renderSummary(summary())[0]} · ${elapsed}`);
   }, PROGRESS_MS);
@@ -70,14 +78,13 @@ async function run(options: BoostOptions, folder: string): Promise<void> {
   clearInterval(progress);
   status.clear();
   stopForwarding();
-  if (isDriven) {
-    leave(summary(), options);
-  }
-  exitLike(outcome);
+  leave(isDriven ? summary() : notDriven(options.drive), options, isDriven);
+  return outcome;
 }
 
-function leave(summary: BoostSummary, { out, quiet }: BoostOptions): void {
-  if (!quiet) {
+function leave(summary: BoostSummary, { out, quiet }: BoostOptions, isDriven: boolean): void {
+  // That there is no lever was told before the service started.
+  if (!quiet && isDriven) {
     for (const line of renderSummary(summary)) {
       tell(`  ${line}`);
     }
@@ -89,6 +96,11 @@ function leave(summary: BoostSummary, { out, quiet }: BoostOptions): void {
       tell(`bobtail: ${writeFailure(error, out).message}`);
     }
   }
+}
+
+/** Where there is no lever, the reason is the summary. */
+function notDriven(drive: DriveOptions): BoostSummary {
+  return summarize(drive, [{ pid: process.pid, refused: NO_LEVER }]);
 }
 
 /** The environment of a boosted command. */

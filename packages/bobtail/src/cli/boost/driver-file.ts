@@ -1,6 +1,7 @@
 /** What a boosted process tells the command line: `driver-<pid>-<thread>.json` in its folder. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { hasCode } from '../failure';
 
 /** A lever under a policy. */
 export interface Driven {
@@ -37,8 +38,18 @@ export type DriverFile =
       readonly counters: DriverCounters;
     };
 
-/** All of a folder. */
+/**
+ * All of a folder; none where it is gone. The service goes on then, so this must not end the one
+ * who waits for it.
+ */
 export function readDriverFiles(folder: string): DriverFile[] {
-  const names = readdirSync(folder).filter((name) => /^driver-.*\.json$/.test(name));
-  return names.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as DriverFile);
+  try {
+    const names = readdirSync(folder).filter((name) => /^driver-.*\.json$/.test(name));
+    return names.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as DriverFile);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) {
+      return [];
+    }
+    throw error;
+  }
 }
