@@ -27,7 +27,7 @@ use crate::task::Analysis;
 /// "column", "recordedMs"}`. Rejects like `report`.
 #[napi]
 pub fn places(dir: String) -> AsyncTask<Analysis> {
-    AsyncTask::new(Analysis::new(dir, String::new(), None, sources::places))
+    Analysis::of(None, move || sources::places(dir.as_ref()))
 }
 
 /// `report(dir, optionsJson, originalsJson)`: the answer of `bobtail report --json`, as text.
@@ -39,12 +39,7 @@ pub fn report(
     options_json: String,
     originals_json: Option<String>,
 ) -> AsyncTask<Analysis> {
-    AsyncTask::new(Analysis::new(
-        dir,
-        options_json,
-        originals_json,
-        analysis::report,
-    ))
+    Analysis::of_folder(dir, options_json, originals_json, analysis::report)
 }
 
 /// `explain(dir, optionsJson, originalsJson)`: the answer of `bobtail explain --json`, as text.
@@ -56,12 +51,7 @@ pub fn explain(
     options_json: String,
     originals_json: Option<String>,
 ) -> AsyncTask<Analysis> {
-    AsyncTask::new(Analysis::new(
-        dir,
-        options_json,
-        originals_json,
-        analysis::explain,
-    ))
+    Analysis::of_folder(dir, options_json, originals_json, analysis::explain)
 }
 
 /// `explainMany(dir, optionsJson, originalsJson)`: a JSON array of such answers, slowest first.
@@ -74,12 +64,7 @@ pub fn explain_many(
     options_json: String,
     originals_json: Option<String>,
 ) -> AsyncTask<Analysis> {
-    AsyncTask::new(Analysis::new(
-        dir,
-        options_json,
-        originals_json,
-        analysis::explain_many,
-    ))
+    Analysis::of_folder(dir, options_json, originals_json, analysis::explain_many)
 }
 
 /// `exportTo(dir, optionsJson, originalsJson)`: writes a file of another tool; what is in it,
@@ -93,12 +78,7 @@ pub fn export_to(
     options_json: String,
     originals_json: Option<String>,
 ) -> AsyncTask<Analysis> {
-    AsyncTask::new(Analysis::new(
-        dir,
-        options_json,
-        originals_json,
-        export::export,
-    ))
+    Analysis::of_folder(dir, options_json, originals_json, export::export)
 }
 
 /// `page(dir, optionsJson, originalsJson)`: what the HTML page shows, with the report in it, as
@@ -111,7 +91,7 @@ pub fn page(
     options_json: String,
     originals_json: Option<String>,
 ) -> AsyncTask<Analysis> {
-    AsyncTask::new(Analysis::new(dir, options_json, originals_json, page::page))
+    Analysis::of_folder(dir, options_json, originals_json, page::page)
 }
 
 /// `gauge(dir, optionsJson, originalsJson)`: a JSON array with one answer for each wanted figure.
@@ -125,12 +105,7 @@ pub fn gauge(
     options_json: String,
     originals_json: Option<String>,
 ) -> AsyncTask<Analysis> {
-    AsyncTask::new(Analysis::new(
-        dir,
-        options_json,
-        originals_json,
-        comparison::gauge,
-    ))
+    Analysis::of_folder(dir, options_json, originals_json, comparison::gauge)
 }
 
 /// `diff(dirA, dirB, optionsJson, originalsJson)`: the answer of `bobtail diff --json`, as text.
@@ -143,9 +118,9 @@ pub fn diff(
     options_json: String,
     originals_json: Option<String>,
 ) -> AsyncTask<Analysis> {
-    AsyncTask::new(Analysis::of(originals_json, move || {
+    Analysis::of(originals_json, move || {
         comparison::diff(dir_a.as_ref(), dir_b.as_ref(), &options_json)
-    }))
+    })
 }
 
 /// `diffPage(dirA, dirB, optionsJson, originalsJson)`: what the HTML page of a difference shows,
@@ -159,18 +134,16 @@ pub fn diff_page(
     options_json: String,
     originals_json: Option<String>,
 ) -> AsyncTask<Analysis> {
-    AsyncTask::new(Analysis::of(originals_json, move || {
+    Analysis::of(originals_json, move || {
         comparison::diff_page(dir_a.as_ref(), dir_b.as_ref(), &options_json)
-    }))
+    })
 }
 
 /// `latencies(dir)`: the latencies of a recording after warm-up, as a JSON array of
 /// `[latencyNs, requests]`, ascending and to three digits. Rejects like `report`.
 #[napi]
 pub fn latencies(dir: String) -> AsyncTask<Analysis> {
-    AsyncTask::new(Analysis::of(None, move || {
-        comparison::latencies(dir.as_ref())
-    }))
+    Analysis::of(None, move || comparison::latencies(dir.as_ref()))
 }
 
 /// `rounds(optionsJson)`: two arms of an experiment that ran in turns, and how sure their ratios
@@ -180,9 +153,7 @@ pub fn latencies(dir: String) -> AsyncTask<Analysis> {
 /// Rejects like `report`.
 #[napi]
 pub fn rounds(options_json: String) -> AsyncTask<Analysis> {
-    AsyncTask::new(Analysis::of(None, move || {
-        comparison::rounds(&options_json)
-    }))
+    Analysis::of(None, move || comparison::rounds(&options_json))
 }
 
 /// Version of the addon.

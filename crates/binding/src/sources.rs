@@ -34,7 +34,7 @@ struct Ran {
 }
 
 /// The places that were sampled, each once, as a JSON array.
-pub fn places(dir: &Path, _options_json: &str) -> Result<String, BindingError> {
+pub fn places(dir: &Path) -> Result<String, BindingError> {
     let recording = Recording::open(dir)?;
     let mut told = HashMap::new();
     for trace in &recording.traces {

@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Once;
 
+use napi::bindgen_prelude::AsyncTask;
 use napi::{Env, Result, Task};
 
 use crate::error::BindingError;
@@ -24,12 +25,12 @@ pub struct Analysis {
 
 impl Analysis {
     /// Of one folder, with options.
-    pub(crate) fn new(
+    pub(crate) fn of_folder(
         dir: String,
         options_json: String,
         originals_json: Option<String>,
         run: fn(&Path, &str) -> std::result::Result<String, BindingError>,
-    ) -> Self {
+    ) -> AsyncTask<Self> {
         Self::of(originals_json, move || run(dir.as_ref(), &options_json))
     }
 
@@ -37,11 +38,11 @@ impl Analysis {
     pub(crate) fn of(
         originals_json: Option<String>,
         run: impl Fn() -> std::result::Result<String, BindingError> + Send + 'static,
-    ) -> Self {
-        Self {
+    ) -> AsyncTask<Self> {
+        AsyncTask::new(Self {
             run: Box::new(run),
             originals_json,
-        }
+        })
     }
 }
 

@@ -13,7 +13,7 @@ fn read(clock: libc::clockid_t) -> u64 {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: `time` is a valid out pointer; both clocks exist on every Linux.
+    // SAFETY: `time` is a valid out pointer; these clocks exist on every Linux.
     unsafe { libc::clock_gettime(clock, &mut time) };
     nanoseconds(&time)
 }
@@ -34,6 +34,11 @@ pub fn monotonic_ns() -> u64 {
 /// Nanoseconds of CLOCK_REALTIME.
 pub fn realtime_ns() -> u64 {
     read(libc::CLOCK_REALTIME)
+}
+
+/// Nanoseconds of CPU that the calling thread used.
+pub fn thread_cpu_ns() -> u64 {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
 /// CLOCK_REALTIME minus CLOCK_MONOTONIC, kept fresh.

@@ -160,6 +160,24 @@ pub fn entry(fd: c_int) -> Option<&'static Entry> {
     Some(unsafe { &*table.add(fd as u32 as usize) })
 }
 
+/// Marks the descriptors of these events as ready in `batch`; gives how many are in the table.
+///
+/// # Safety
+/// `events` has `count` events of libuv's.
+#[inline]
+pub unsafe fn mark_batch(events: *const libc::epoll_event, count: c_int, batch: u64) -> u32 {
+    let mut ready = 0;
+    for index in 0..count.max(0) as usize {
+        // SAFETY: by the caller; libuv's data is the descriptor.
+        let fd = unsafe { (*events.add(index)).u64 as u32 as c_int };
+        if let Some(entry) = entry(fd) {
+            entry.batch.store(batch, Ordering::Relaxed);
+            ready += 1;
+        }
+    }
+    ready
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,12 +19,6 @@ export const nodes = (process.env.BOBTAIL_TEST_NODES ?? process.execPath).split(
 /** Nothing takes longer. */
 export const TIMEOUT_MS = 120_000;
 
-/** Leaves out what cannot be had here, but never on CI: there all of it must be had. */
-export function leaveOut(t, reason) {
-  if (process.env.CI === 'true') throw new Error(`may not be left out on CI: ${reason}`);
-  t.skip(reason);
-}
-
 /** A folder that is removed after the test. */
 export function temporary(t) {
   const out = fs.mkdtempSync(path.join(os.tmpdir(), 'bobtail-probe-'));

@@ -8,10 +8,10 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { leaveOut } from '../../../workloads/harness/leave-out.mjs';
 import {
   begins,
   launch,
-  leaveOut,
   nodes,
   only,
   read,

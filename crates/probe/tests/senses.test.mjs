@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
-import { leaveOut, nodes, run, temporary, traces } from './observed.mjs';
+import { leaveOut } from '../../../workloads/harness/leave-out.mjs';
+import { nodes, run, temporary, traces } from './observed.mjs';
 
 const script = 'senses.cjs';
 const mayBeRealTime = process.getuid() === 0;

@@ -14,7 +14,7 @@ use bobtail_policy::{Decider, Decision, LeverFacts, Policy, Reading, Reasons, Sp
 use crate::act::budget::{Budget, Used};
 use crate::act::sensed_loops;
 use crate::act::senses;
-use crate::clock::{monotonic_ns, nanoseconds};
+use crate::clock::{monotonic_ns, thread_cpu_ns};
 
 /// Without work for so long, the driver waits for the loop instead of looking.
 const IDLE_NS: u64 = 2_000_000;
@@ -179,7 +179,7 @@ impl Driver {
         let busy = |(_, reading): &(usize, Reading)| reading.totals.events_ns + reading.head_ns;
         self.budget.period_ns(Used {
             at_ns: now_ns,
-            own_ns: own_cpu_ns(),
+            own_ns: thread_cpu_ns(),
             looks: self.counters.looks.load(Relaxed),
             loops_ns: readings.iter().map(busy).sum(),
         })
@@ -291,17 +291,6 @@ impl Driver {
             IS_ASLEEP.store(false, SeqCst);
         }
     }
-}
-
-/// CPU time of this thread.
-fn own_cpu_ns() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `time` is writable, and every thread has this clock.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    nanoseconds(&time)
 }
 
 /// The faster of two speeds; a frequency is slower than the peak and faster than the base.

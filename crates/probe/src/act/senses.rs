@@ -122,15 +122,8 @@ impl Sensed {
     pub unsafe fn poll_leave(&mut self, events: *const libc::epoll_event, count: c_int) {
         self.batch = self.batch & !0xffff_ffff_ffff | (self.batch + 1) & 0xffff_ffff_ffff;
         self.is_dispatched = false;
-        let mut ready = 0;
-        for index in 0..count.max(0) as usize {
-            // SAFETY: by the caller; libuv's data is the descriptor.
-            let fd = unsafe { (*events.add(index)).u64 as u32 as c_int };
-            if let Some(entry) = fd_table::entry(fd) {
-                entry.batch.store(self.batch, Relaxed);
-                ready += 1;
-            }
-        }
+        // SAFETY: by the caller.
+        let ready = unsafe { fd_table::mark_batch(events, count, self.batch) };
         let shared = &self.shared;
         shared.queue_length.store(ready, Release);
         shared.head_begin_ns.store(monotonic_ns(), Release);

@@ -14,10 +14,13 @@ fn closing(fd: c_int) {
         && !entry.is_clear()
         && !registry::is_forked()
     {
-        if let Some(sensed) = senses::sensed() {
+        let state = state();
+        if state.is_none()
+            && let Some(sensed) = senses::sensed()
+        {
             sensed.closing(entry);
         }
-        handles::closing(state(), fd, entry);
+        handles::closing(state, fd, entry);
     }
 }
 

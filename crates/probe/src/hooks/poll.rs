@@ -57,15 +57,8 @@ fn sense(epoll: c_int, events: *const libc::epoll_event, wait: impl FnOnce() -> 
 
 /// SAFETY: `events` has `count` events.
 unsafe fn take_batch(state: &mut LoopState, events: *const libc::epoll_event, count: c_int) {
-    let mut ready = 0;
-    for index in 0..count.max(0) as usize {
-        // SAFETY: by the caller; libuv's data is the descriptor.
-        let fd = unsafe { (*events.add(index)).u64 as u32 as c_int };
-        if let Some(entry) = fd_table::entry(fd) {
-            entry.batch.store(state.batch, Relaxed);
-            ready += 1;
-        }
-    }
+    // SAFETY: by the caller.
+    let ready = unsafe { fd_table::mark_batch(events, count, state.batch) };
     state.shared.queue_length.store(ready, Release);
     if ready != 0 {
         let shared = &state.shared;

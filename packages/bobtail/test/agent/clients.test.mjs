@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, fork } from 'node:child_process';
 import { after, before, test } from 'node:test';
+import { leaveOut } from '../../../../workloads/harness/leave-out.mjs';
 import { startServices } from '../../../../workloads/harness/services.mjs';
 import { causes, get, nodes, requests, serve, traces } from './nodes.mjs';
 
@@ -59,12 +60,6 @@ async function answersStayWithTheirRequests(node, app, extra) {
       [name],
     );
   }
-}
-
-/** Leaves out what cannot be had here, but never on CI. */
-function leaveOut(context, reason) {
-  if (process.env.CI === 'true') throw new Error(`may not be left out on CI: ${reason}`);
-  context.skip(reason);
 }
 
 for (const node of nodes) {

@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { leaveOut } from '../../../../workloads/harness/leave-out.mjs';
 import { load } from './load.mjs';
 import { nodes } from './nodes.mjs';
 import { fixture } from './recordings.mjs';
@@ -38,7 +39,7 @@ async function boosted(t, node, { flags = [], count = 30, ...how } = {}) {
 
 for (const { path, version } of nodes) {
   test(`${version}: collections of a service are boosted`, async (t) => {
-    if (process.getuid() !== 0 && process.env.CI !== 'true') return t.skip('needs root');
+    if (process.getuid() !== 0) return leaveOut(t, 'needs root');
     const { code, stdout, stderr, summary } = await boosted(t, path);
     // The service's own answer to SIGTERM.
     assert.equal(code, 6, stderr);
@@ -56,7 +57,7 @@ for (const { path, version } of nodes) {
 }
 
 test('who may have no real-time threads runs unboosted, with the reason', async (t) => {
-  if (process.getuid() !== 0 && process.env.CI !== 'true') return t.skip('needs root to drop it');
+  if (process.getuid() !== 0) return leaveOut(t, 'needs root to drop it');
   const cwd = makeFolder(t);
   const command = ['setpriv', '--bounding-set=-sys_nice', '--', process.execPath, CHURN, 'once'];
   const args = ['boost', '--actuator', 'emulated', '--out', 'boost.json', '--', ...command];

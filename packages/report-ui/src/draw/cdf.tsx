@@ -1,11 +1,12 @@
 /** The distribution of latencies with the tail marked. */
-import { useId, useState } from 'preact/hooks';
+import { useId } from 'preact/hooks';
 import { countOf, formatCount, formatDuration } from '../../../bobtail/src/cli/text/units';
 import { countBelow, type Distribution, distributionOf, percentileNs } from '../data/distribution';
 import { isWhole } from '../data/view';
 import { type CdfLayout, layoutCdf } from '../layout/cdf';
 import { Axes } from './axes';
 import { useLook } from './context';
+import { usePointerX } from './pointer';
 import { useWidth } from './width';
 
 const HEIGHT = 300;
@@ -147,14 +148,8 @@ function Labels({ layout, told }: { layout: CdfLayout; told: readonly Told[] }) 
 
 /** What the pointer is at. */
 function Reading({ layout, shown }: { layout: CdfLayout; shown: Distribution }) {
-  const [x, setX] = useState<number | undefined>(undefined);
+  const { x, read, leave } = usePointerX();
   const { plot } = layout;
-  const read = (event: PointerEvent): void => {
-    const svg = (event.currentTarget as SVGElement).ownerSVGElement;
-    const matrix = svg?.getScreenCTM();
-    if (matrix === null || matrix === undefined) return;
-    setX(new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse()).x);
-  };
   const ns = x === undefined ? 0 : layout.latencyAt(x);
   const below = countBelow(shown, ns);
   return (
@@ -174,7 +169,7 @@ function Reading({ layout, shown }: { layout: CdfLayout; shown: Distribution }) 
         width={plot.right - plot.left}
         height={plot.bottom - plot.top}
         onPointerMove={read}
-        onPointerLeave={() => setX(undefined)}
+        onPointerLeave={leave}
       />
     </g>
   );

@@ -60,26 +60,35 @@ async function run(options: BoostOptions, folder: string): Promise<Outcome> {
   if (!isDriven && !options.quiet) {
     tell(`bobtail: ${NO_LEVER}`);
   }
-  const startMs = performance.now();
   const env = isDriven ? boostEnv(folder, options.drive) : process.env;
   const service = await startService(options.command, env, 'inherit');
   const stopForwarding = forwardSignals(service, () => undefined);
-  const status = new StatusLine(options.quiet);
-  const summary = () => summarize(options.drive, readDriverFiles(folder));
+  const stopShowing = isDriven ? showProgress(options, folder) : () => undefined;
+  const outcome = await service.ended;
+  stopShowing();
+  stopForwarding();
+  const files = isDriven ? readDriverFiles(folder) : [{ pid: process.pid, refused: NO_LEVER }];
+  leave(summarize(options.drive, files), options, isDriven);
+  return outcome;
+}
+
+/** Shows what was done so far until the returned function is called. */
+function showProgress({ drive, quiet }: BoostOptions, folder: string): () => void {
+  const startMs = performance.now();
+  const status = new StatusLine(quiet);
   const progress = setInterval(() => {
-    if (readDriverFiles(folder).length === 0) {
-      status.show(isDriven ? 'bobtail: waiting for a server to listen' : '');
+    const files = readDriverFiles(folder);
+    if (files.length === 0) {
+      status.show('bobtail: waiting for a server to listen');
       return;
     }
     const elapsed = formatDuration((performance.now() - startMs) * NS_PER_MS);
-    status.show(`bobtail: ${renderSummary(summary())[0]} · ${elapsed}`);
+    status.show(`bobtail: ${renderSummary(summarize(drive, files))[0]} · ${elapsed}`);
   }, PROGRESS_MS);
-  const outcome = await service.ended;
-  clearInterval(progress);
-  status.clear();
-  stopForwarding();
-  leave(isDriven ? summary() : notDriven(options.drive), options, isDriven);
-  return outcome;
+  return () => {
+    clearInterval(progress);
+    status.clear();
+  };
 }
 
 function leave(summary: BoostSummary, { out, quiet }: BoostOptions, isDriven: boolean): void {
@@ -96,11 +105,6 @@ function leave(summary: BoostSummary, { out, quiet }: BoostOptions, isDriven: bo
       tell(`bobtail: ${writeFailure(error, out).message}`);
     }
   }
-}
-
-/** Where there is no lever, the reason is the summary. */
-function notDriven(drive: DriveOptions): BoostSummary {
-  return summarize(drive, [{ pid: process.pid, refused: NO_LEVER }]);
 }
 
 /** The environment of a boosted command. */

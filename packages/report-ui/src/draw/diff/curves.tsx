@@ -1,5 +1,5 @@
 /** Both distributions of latency over each other, with the percentiles that are compared. */
-import { useId, useState } from 'preact/hooks';
+import { useId } from 'preact/hooks';
 import { deltaText } from '../../../../bobtail/src/cli/diff/sentences';
 import type { PercentileDiff } from '../../../../bobtail/src/cli/json/diff';
 import { countOf, formatCount, formatDuration } from '../../../../bobtail/src/cli/text/units';
@@ -7,6 +7,7 @@ import { type Distributions, routeOf, type SideName } from '../../data/diff-page
 import { countBelow } from '../../data/distribution';
 import { type CdfLayout, layoutCdf } from '../../layout/cdf';
 import { Axes } from '../axes';
+import { usePointerX } from '../pointer';
 import { useWidth } from '../width';
 import { useDiffLook } from './look';
 
@@ -90,13 +91,8 @@ function Steps({ layout, told }: { layout: CdfLayout; told: readonly PercentileD
 
 /** What the pointer is at. */
 function Reading({ layout, curves }: { layout: CdfLayout; curves: Distributions }) {
-  const [x, setX] = useState<number | undefined>(undefined);
+  const { x, read, leave } = usePointerX();
   const { plot } = layout;
-  const read = (event: PointerEvent): void => {
-    const matrix = (event.currentTarget as SVGElement).ownerSVGElement?.getScreenCTM();
-    if (matrix === null || matrix === undefined) return;
-    setX(new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse()).x);
-  };
   const ns = x === undefined ? 0 : layout.latencyAt(x);
   const slower = SIDES.map((side) => {
     const { count } = curves[side];
@@ -121,7 +117,7 @@ function Reading({ layout, curves }: { layout: CdfLayout; curves: Distributions 
         width={plot.right - plot.left}
         height={plot.bottom - plot.top}
         onPointerMove={read}
-        onPointerLeave={() => setX(undefined)}
+        onPointerLeave={leave}
       />
     </g>
   );

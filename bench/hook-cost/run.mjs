@@ -1,12 +1,14 @@
 // Measures what the probe's hooks in V8 cost per inline-cache miss: the same misses, recorded and
 // paused in turns in one process, where a pause takes every hook out of V8.
 //
-//   node bench/hook-cost/run.cjs [ROUNDS]
-'use strict';
-const { mkdtempSync, rmSync } = require('node:fs');
-const { tmpdir } = require('node:os');
-const { join } = require('node:path');
+//   node bench/hook-cost/run.mjs [ROUNDS]
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { quartiles } from '../harness/statistics.mjs';
 
+const require = createRequire(import.meta.url);
 const probe = require('../../packages/bobtail/native/bobtail-probe.node');
 const ROUNDS = Number(process.argv[2] ?? 60);
 const SHAPES = 20_000;
@@ -37,7 +39,7 @@ function measure(salt) {
   return { ns, misses: missesSoFar() - before };
 }
 
-const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
+const median = (list) => quartiles(list).median;
 
 const out = mkdtempSync(join(tmpdir(), 'bobtail-hook-cost-'));
 try {
