@@ -10,6 +10,10 @@ import { plain, recorded } from './record.mjs';
 import { startServices } from './services.mjs';
 import { compareClasses, workOf } from './work.mjs';
 
+function unavailableText({ mechanism, reason }) {
+  return `${mechanism} is unavailable: ${reason}`;
+}
+
 /** All failures of one run, each with the request it is about. */
 export async function failuresOf(run, expected) {
   return recorded(run, ({ planted, explained, report, stdout }) => {
@@ -26,7 +30,10 @@ export async function failuresOf(run, expected) {
       if (list.length) failures.push({ request, explained: about, failures: list });
     }
     const classes = expected.classes?.({ requests: counting, report, stdout }) ?? [];
-    return { checked, failures, ...compareClasses(classes) };
+    const { told, wrong } = compareClasses(classes);
+    // A class that could not be recorded is 0: then the reason is what is wrong.
+    if (wrong.length) wrong.push(...report.unavailable.map(unavailableText));
+    return { checked, failures, told, wrong };
   });
 }
 
