@@ -12,13 +12,14 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { buildSync } from 'esbuild';
-import { fixture } from '../../bobtail/test/cli/recordings.mjs';
-import { makeFolder } from '../../bobtail/test/cli/run-bobtail.mjs';
+import { load } from '../../bobtail/test/cli/load.mjs';
+import { fixture, startRecording } from '../../bobtail/test/cli/recordings.mjs';
+import { makeFolder, runBobtail } from '../../bobtail/test/cli/run-bobtail.mjs';
 import { startBrowser, textsOf } from './browser.mjs';
-import { NODE, pageOf, recordingHome, recordService, SHOP } from './shop.mjs';
+import { mixed, NODE, pageOf, recordingHome, recordService, SHOP } from './shop.mjs';
 
 const require = createRequire(import.meta.url);
-const { headline, trustParts } = require('../../bobtail/dist/cli/report/sentences.js');
+const { headline, noteLines, trustParts } = require('../../bobtail/dist/cli/report/sentences.js');
 const units = require('../../bobtail/dist/cli/text/units.js');
 
 const home = recordingHome();
@@ -161,6 +162,26 @@ function damage(folder) {
   bytes.fill(0xff, at - 512, at - 448);
   writeFileSync(trace, bytes);
 }
+
+test('a recording still being written says so, on the screen and in the terminal', async (t) => {
+  const cwd = makeFolder(t);
+  const recording = await startRecording(t, [NODE, SHOP], { cwd });
+  await load(recording.port, { count: 60, connections: 4, path: mixed });
+  const { file, report } = await pageOf(recording.folder);
+  assert.equal(report.run.outcome, null);
+  const [note] = noteLines(report);
+  assert.match(note, /^still being recorded, or the recorder was killed: /);
+  const page = await browser.open(t, file);
+  assert.equal((await textsOf(page, 'header .note'))[0], note);
+  assert.ok(await page.locator('header .note').first().isVisible());
+  const told = await runBobtail(['report', recording.folder]);
+  assert.equal(told.stdout.split('\n')[2], note);
+  await recording.end();
+  const whole = await pageOf(recording.folder);
+  const ended = await browser.open(t, whole.file);
+  const text = await ended.locator('body').innerText();
+  assert.ok(!text.includes('still being recorded'), 'it has ended');
+});
 
 test('three requests make a page that says they are too few', async (t) => {
   const cwd = makeFolder(t);

@@ -169,7 +169,7 @@ function newerTrace() {
   return page;
 }
 
-test('a recording still being written has a page that says so', async (t) => {
+test('a recording still being written has a page of what there is', async (t) => {
   const recording = await startRecording(t, SERVICE);
   await load(recording.port, { count: 30 });
   const file = join(recording.cwd, 'now.html');

@@ -120,7 +120,8 @@ test('what is not measured, and a recording that goes on, are told', () => {
   };
   assertValid('report', going);
   const lines = renderReport(going, 'r', { colors, width }).trimEnd().split('\n');
-  assert.match(lines.at(-1), / · still being recorded, or the recorder was killed · /);
+  assert.match(lines[2], /^still being recorded, or the recorder was killed: /);
+  assert.match(renderMarkdown(going), /^still being recorded, or the recorder was killed: /m);
   assert.match(lines.at(-1), / · unavailable here: pool, v8\.jit {2}r$/);
   assert.match(
     lines.find((line) => line.startsWith('  jit')),

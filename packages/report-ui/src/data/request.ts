@@ -86,6 +86,11 @@ const SEGMENTS = 9;
 const EVENTS = 10;
 const TIMELINE = 11;
 
+/** Whether a request can have this id: `<pid>-<thread>:<number>`. */
+export function isRequestId(text: string): boolean {
+  return /^\d{1,10}-\d{1,10}:\d{1,10}$/.test(text);
+}
+
 /** The beginning of a row. */
 export function briefOf(page: Page, row: Row): Brief {
   const [id, process, route, name, latencyNs, status, truncated, inferredHops, rank] = row;

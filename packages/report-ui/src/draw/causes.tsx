@@ -43,15 +43,16 @@ export function Culprits() {
         <p class="none">Nobody: no request of the tail is shown, or none waited in the queue.</p>
       ) : (
         <table class="culprits">
-          <caption class="hidden">
-            Culprits by what they cost the {countOf(count, 'request')} of the tail
+          <caption>
+            All times are means over the {countOf(count, 'request')} of the tail: what a culprit
+            cost, and what of it each route of its victims paid.
           </caption>
           <thead>
             <tr>
               <th scope="col">culprit</th>
-              <th scope="col">per tail request</th>
-              <th scope="col">how often</th>
-              <th scope="col">victims: of all that it cost</th>
+              <th scope="col">cost per tail request</th>
+              <th scope="col">how often, in all</th>
+              <th scope="col">paid by, per tail request</th>
             </tr>
           </thead>
           <tbody>
@@ -72,7 +73,6 @@ export function Culprits() {
 
 function CulpritLine(props: { row: CulpritRow; count: number; longest: number }) {
   const { row, count, longest } = props;
-  const { page, change } = useLook();
   const place = culpritPlace(row);
   return (
     <tr>
@@ -92,22 +92,42 @@ function CulpritLine(props: { row: CulpritRow; count: number; longest: number })
       </td>
       <td class="count">{culpritCounts(row)}</td>
       <td>
-        <ul class="victims">
-          {row.routes.slice(0, VICTIMS_SHOWN).map(({ route, inflictedNs }) => (
-            <li key={route}>
-              <button type="button" class="name" onClick={() => change({ route })}>
-                <Recorded text={page.routes[route] ?? ''} />
-              </button>{' '}
-              <span class="figure">{formatDuration(inflictedNs)}</span>{' '}
-              <span class="count">{formatShare(inflictedNs, row.inflictedNs)}</span>
-            </li>
-          ))}
-          {row.routes.length > VICTIMS_SHOWN && (
-            <li class="count">and {countOf(row.routes.length - VICTIMS_SHOWN, 'more route')}</li>
-          )}
-        </ul>
+        <CulpritVictims row={row} count={count} />
       </td>
     </tr>
+  );
+}
+
+/** The routes that paid, in the unit of the row's cost, to which they sum. */
+function CulpritVictims({ row, count }: { row: CulpritRow; count: number }) {
+  const { page, change } = useLook();
+  const { routes } = row;
+  const named = routes.slice(0, VICTIMS_SHOWN);
+  const restNs = named.reduce((left, { inflictedNs }) => left - inflictedNs, row.inflictedNs);
+  const more = routes.length - named.length;
+  const figures = (ns: number) => (
+    <>
+      <span class="figure">{formatDuration(ns / Math.max(1, count))}</span>{' '}
+      <span class="count">{formatShare(ns, row.inflictedNs)}</span>
+    </>
+  );
+  return (
+    <ul class="victims">
+      {named.map(({ route, inflictedNs }) => (
+        <li key={route}>
+          <button type="button" class="name" onClick={() => change({ route })}>
+            <Recorded text={page.routes[route] ?? ''} />
+          </button>{' '}
+          {figures(inflictedNs)}
+        </li>
+      ))}
+      {restNs > 0 && (
+        <li>
+          <span class="count">{more > 0 ? countOf(more, 'more route') : 'other routes'}</span>{' '}
+          {figures(restNs)}
+        </li>
+      )}
+    </ul>
   );
 }
 

@@ -1,5 +1,4 @@
 /** One request: its path as a strip, the loop meanwhile, its events, and why each piece was. */
-import { useState } from 'preact/hooks';
 import { WORK_CLASSES } from '../../../bobtail/src/cli/report/work-tables';
 import { countOf, formatDuration, formatShare } from '../../../bobtail/src/cli/text/units';
 import {
@@ -13,6 +12,7 @@ import { processName } from '../data/page';
 import type { Request, ShownSegment } from '../data/request';
 import { Bar } from './bars';
 import { useLook } from './context';
+import { CopyLink } from './copy-link';
 import { Chip, Edg } from './edg';
 import { Generated, Recorded } from './text';
 import { TimelineFigure } from './timeline';
@@ -38,7 +38,7 @@ export function RequestView({ request }: { request: Request }) {
         <span class="figure">{formatDuration(request.latencyNs)}</span>
       </h3>
       <p class="count">
-        {facts.filter((fact) => fact !== '').join(' · ')} <CopyLink />
+        {facts.filter((fact) => fact !== '').join(' · ')} <CopyLink key={location.hash} />
       </p>
       <p>
         Longest piece: <Recorded text={requestVerdict(request.segments)} />.
@@ -49,21 +49,6 @@ export function RequestView({ request }: { request: Request }) {
       <Edg request={request} segment={segment} />
       <Segments request={request} segment={segment} />
     </article>
-  );
-}
-
-/** The address of this request, where the browser lets it be copied. */
-function CopyLink() {
-  const [copied, setCopied] = useState(false);
-  if (navigator.clipboard === undefined) return null;
-  const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(location.href);
-    setCopied(true);
-  };
-  return (
-    <button type="button" onClick={() => void copy().catch(() => setCopied(false))}>
-      {copied ? 'copied' : 'copy link'}
-    </button>
   );
 }
 

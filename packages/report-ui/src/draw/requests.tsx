@@ -1,7 +1,7 @@
 /** The requests that are in the file in full: a list to choose from, and the chosen one. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { countOf, formatDuration, formatShare } from '../../../bobtail/src/cli/text/units';
-import { type Brief, briefOf, kindSums, requestOf } from '../data/request';
+import { type Brief, briefOf, isRequestId, kindSums, requestOf } from '../data/request';
 import { type Cohort, fragmentOf } from '../data/view';
 import { KINDS } from './bars';
 import { useLook } from './context';
@@ -9,6 +9,7 @@ import { RequestView } from './request-view';
 import { Recorded } from './text';
 
 const ROWS_FIRST = 12;
+const ID_SHOWN = 40;
 const COHORTS: readonly (readonly [Cohort, string])[] = [
   ['all', 'all'],
   ['tail', 'tail'],
@@ -54,7 +55,7 @@ export function Requests() {
         <fieldset class="choice">
           <legend class="hidden">Which requests</legend>
           {COHORTS.map(([cohort, name]) => (
-            <label key={cohort}>
+            <label key={cohort} class={view.cohort === cohort ? 'checked' : ''}>
               <input
                 type="radio"
                 name="cohort"
@@ -161,13 +162,7 @@ function Chosen() {
   return (
     <div class="chosen" ref={place}>
       {request === undefined ? (
-        <>
-          <h3 tabIndex={-1}>Request {view.request}</h3>
-          <p>
-            It is not in this file. <code>bobtail explain --request {view.request}</code> tells it
-            from the recording.
-          </p>
-        </>
+        <Unknown id={view.request} />
       ) : (
         <RequestView key={request.id} request={request} />
       )}
@@ -175,5 +170,28 @@ function Chosen() {
         close
       </button>
     </div>
+  );
+}
+
+/**
+ * A link may carry anything, so a command is only offered for what can be an id: nobody is led to
+ * paste what somebody else wrote into a shell.
+ */
+function Unknown({ id }: { id: string }) {
+  const shown = [...id].length > ID_SHOWN ? `${[...id].slice(0, ID_SHOWN).join('')}…` : id;
+  return (
+    <>
+      <h3 tabIndex={-1}>
+        Request <Recorded text={shown} />
+      </h3>
+      {isRequestId(id) ? (
+        <p>
+          It is not in this file. <code>bobtail explain --request {id}</code> tells it from the
+          recording.
+        </p>
+      ) : (
+        <p>That is not the id of a request; one looks like 4121-0:17.</p>
+      )}
+    </>
   );
 }

@@ -84,13 +84,20 @@ export function percentilesLine(report: Report): string {
   return parts.join(' · ');
 }
 
+/** Nobody noted how the service ended. */
+const NOT_ENDED =
+  'still being recorded, or the recorder was killed: all figures are of what was recorded so far';
+
 /**
- * What to know of the requests before the figures: the percentile that was asked for is not told,
- * responses were cut off, a recording ended early.
+ * What to know of the requests before the figures: the recording is not at its end, the percentile
+ * that was asked for is not told, responses were cut off, a recording ended early.
  */
 export function noteLines(report: Report): string[] {
   const { count, cutOff } = report.requests;
-  const notes = report.tail.note === null ? [] : [plain(report.tail.note)];
+  const notes = report.run.outcome === null ? [NOT_ENDED] : [];
+  if (report.tail.note !== null) {
+    notes.push(plain(report.tail.note));
+  }
   if (cutOff > 0) {
     const of = `${formatCount(cutOff)} of ${countOf(count, 'request')}`;
     notes.push(`${of} cut off: the connection was closed before the whole response had left`);
@@ -288,9 +295,6 @@ export function trustParts(report: Report): string[] {
   }
   if (report.run.detail === 'loop') {
     parts.push('recorded with --detail loop');
-  }
-  if (report.run.outcome === null) {
-    parts.push('still being recorded, or the recorder was killed');
   }
   const missing = report.unavailable.filter(({ reason }) => !isNotAsked(reason));
   if (missing.length > 0) {
