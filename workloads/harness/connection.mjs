@@ -50,19 +50,13 @@ export class Connection {
 
   /** Sends one request and resolves to its marks when the whole response is there. */
   async send({ path, method = 'GET', id, chunks = [], stallMs }) {
-    if (stallMs) this.#socket.pause();
     const length = chunks.reduce((sum, { bytes }) => sum + bytes, 0);
     const body = chunks.length ? `Content-Length: ${length}\r\n` : '';
     const marks = this.#write(
       `${method} ${path} HTTP/1.1\r\nHost: planted\r\n${body}X-Planted: ${id}\r\n\r\n`,
     );
     const answered = this.#answer();
-    if (stallMs) {
-      await sleep(stallMs);
-      // No earlier than this can the last byte of a response be taken that is too large.
-      marks.end = nowNs();
-      this.#socket.resume();
-    }
+    if (stallMs) marks.end = await this.#stall(stallMs);
     for (const [index, { afterMs, bytes }] of chunks.entries()) {
       await sleep(afterMs);
       const { sent, handed } = this.#write('x'.repeat(bytes));
@@ -70,6 +64,23 @@ export class Connection {
       marks[`chunk${index}Handed`] = handed;
     }
     return [{ id, path, marks, status: await answered }];
+  }
+
+  /**
+   * Reads the first of a response, and no more for a while. When that is over is told: no earlier
+   * can the last byte of a response be taken that is too large for the buffers.
+   */
+  async #stall(ms) {
+    await new Promise((begun) => {
+      this.#socket.once('data', () => {
+        this.#socket.pause();
+        begun();
+      });
+    });
+    await sleep(ms);
+    const over = nowNs();
+    this.#socket.resume();
+    return over;
   }
 
   /** Sends several requests in one write, as HTTP pipelining does. */

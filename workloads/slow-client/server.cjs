@@ -1,10 +1,10 @@
-// A response larger than the buffers of its connection, for a client that reads late.
+// A response larger than the buffers of its connection may become, for a client that reads late.
 'use strict';
 
 const http = require('node:http');
 const truth = require('../plant/truth.cjs');
 
-const body = Buffer.alloc(16 << 20, 'x');
+const body = Buffer.alloc(48 << 20, 'x');
 
 /** The kernel has the last byte before JavaScript is told so, in the same event. */
 function noteTaken(planted, response) {
@@ -16,6 +16,7 @@ function noteTaken(planted, response) {
 
 const server = http.createServer((request, response) => {
   const planted = truth.begin(request);
+  planted.isBusy = Boolean(process.env.PLANTED_BUSY);
   response.setHeader('Content-Length', body.length);
   if (request.url === '/whole') {
     noteTaken(planted, response);
@@ -32,4 +33,14 @@ const server = http.createServer((request, response) => {
     planted.answer(response);
   }
 });
+
+/** Lets the end of a response and the next request on its connection come in one poll. */
+function computeNowAndThen() {
+  setInterval(() => {
+    const untilMs = performance.now() + 60;
+    while (performance.now() < untilMs);
+  }, 75).unref();
+}
+
+if (process.env.PLANTED_BUSY) computeNowAndThen();
 truth.listen(server);

@@ -131,9 +131,9 @@ impl Recorder {
             Record::Write {
                 handle,
                 at_ns,
+                bytes,
                 unsent,
-                ..
-            } => self.write(handle, at_ns, unsent),
+            } => self.write(handle, at_ns, bytes, unsent),
             Record::HandleOpen {
                 handle,
                 kind,

@@ -1,6 +1,6 @@
 //! Recording what passes the connections: requests, responses, bytes.
 
-use bobtail_trace::record::{EventId, HandleId, HandleKind, Ns, RequestId, StringId};
+use bobtail_trace::record::{EventId, HandleId, HandleKind, LoopKind, Ns, RequestId, StringId};
 
 use crate::ownership;
 use crate::recorder::Recorder;
@@ -39,9 +39,9 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn write(&mut self, handle: HandleId, at_ns: Ns, unsent: u64) {
+    pub(crate) fn write(&mut self, handle: HandleId, at_ns: Ns, bytes: u64, unsent: u64) {
         let at_ns = self.tick(at_ns);
-        if handle == 0 {
+        if handle == 0 || (bytes == 0 && unsent == 0 && self.begins_write_on(handle)) {
             return;
         }
         let request = self.history.request_of(self.current);
@@ -49,6 +49,21 @@ impl Recorder {
             .handles
             .write(handle, self.current, request, at_ns);
         self.depart(handle, at_ns, unsent);
+    }
+
+    /// The open event goes on with a write to `handle` that found no room before, and has written
+    /// nothing yet. Where the bytes of several buffers were all taken and the last buffer is empty,
+    /// libuv goes on with that one (`uv__write_req_update`): nothing leaves, and by then a later
+    /// response may have ended that is still kept back in JavaScript.
+    fn begins_write_on(&self, handle: HandleId) -> bool {
+        let known = self.history.handles.table.get(handle);
+        let open = self.history.loop_events.get(self.open_row);
+        open.zip(known).is_some_and(|(open, known)| {
+            self.is_open()
+                && open.kind == LoopKind::Poll
+                && open.handle == handle
+                && open.last_write == known.last_write
+        })
     }
 
     pub(crate) fn source(&mut self, id: RequestId, at_ns: Ns, name: StringId) {

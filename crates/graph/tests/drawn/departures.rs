@@ -78,6 +78,46 @@ fn an_end_behind_unsent_bytes_goes_out_after_them() {
     );
 }
 
+/// Where the last of several buffers is empty, libuv writes it when all bytes are gone, and tells
+/// JavaScript only then: what a client has asked meanwhile is answered after it.
+#[test]
+fn an_empty_rest_of_a_write_is_not_the_next_response() {
+    check(
+        r#"
+        open 1 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "GET /first"
+             sink 1 200
+        2ms  write 1 bytes=100 unsent=200
+        3ms  end
+             poll for=5ms
+        8ms  begin #2 poll handle=1 ready=8ms
+        9ms  write 1 bytes=200
+        10ms end
+             poll for=4ms
+        14ms begin #3 read handle=1 ready=14ms
+             source 2 "GET /second"
+        15ms sink 2 200
+        16ms end
+        16ms begin #4 poll handle=1 ready=14ms
+             write 1 bytes=0
+        17ms write 1 bytes=10 unsent=90
+        18ms end
+             poll for=4ms
+        22ms begin #5 poll handle=1 ready=22ms
+        23ms write 1 bytes=90
+        24ms end
+        "#,
+        2,
+        "GET /second 9ms
+         exec 1ms read#3
+         queue 1ms poll#4 < read#3 GET /second 1ms
+         exec 1ms poll#4
+         io 5ms poll#5 client
+         exec 1ms poll#5",
+    );
+}
+
 #[test]
 fn work_on_a_response_while_its_client_is_slow_is_work() {
     check(

@@ -92,11 +92,14 @@ fn before(fd: c_int) -> Option<Writing> {
     if matches!(entry.kind(), Kind::Ignored | Kind::Pipe) {
         return None;
     }
-    let goes_on =
-        entry.is_unsent.load(Relaxed) != 0 || state.writer.live.get(live::LOOP_EVENT) == 0;
-    if entry.batch.load(Relaxed) == state.batch && goes_on {
+    let is_open = state.writer.live.get(live::LOOP_EVENT) != 0;
+    let goes_on = entry.batch.load(Relaxed) == state.batch
+        && (entry.is_unsent.load(Relaxed) != 0 || !is_open);
+    // Readable and writable at once: its read was an event, and is over.
+    let follows_read = !is_open && state.dispatched == fd;
+    if goes_on || follows_read {
         let begin_ns = monotonic_ns();
-        if state.dispatch(fd, entry, begin_ns) {
+        if state.dispatch(fd, entry, begin_ns) || follows_read {
             // libuv goes on with a write that found no room before: it tries no other write on
             // that descriptor meanwhile, so this is a new event even while one seems open.
             let handle = handle_of(state, fd, entry);
