@@ -130,7 +130,7 @@ export!(pause, |scope, _arguments: 0| scope.boolean(pauses::pause()));
 export!(resume, |scope, _arguments: 0| scope.boolean(pauses::resume()));
 export!(stop, |scope, _arguments: 0| scope.boolean(start::stop()));
 export!(inspect, |scope, _arguments: 0| inspect_with(scope));
-export!(sense, |scope, _arguments: 0| sense_with(scope));
+export!(sense, |scope, arguments: 1| sense_with(scope, arguments[0]));
 export!(unsense, |scope, _arguments: 0| scope.boolean(act::stop()));
 export!(read_senses, |scope, _arguments: 0| read_senses_with(scope));
 export!(drive, |scope, arguments: 1| drive_with(scope, arguments[0]));
@@ -197,12 +197,13 @@ fn await_end(scope: Scope) {
     }
 }
 
-/// Senses the loop of this thread; gives what can be sensed.
-fn sense_with(scope: Scope) -> Value {
+/// Senses the loop of this thread, and counts its requests in a file if one is named; gives what
+/// can be sensed.
+fn sense_with(scope: Scope, latencies: Value) -> Value {
     let Some(uv_loop) = scope.event_loop() else {
         return scope.throw("BOBTAIL_UNSUPPORTED", "this environment has no libuv loop");
     };
-    match act::start(uv_loop) {
+    match act::start(uv_loop, scope.to_string(latencies).as_deref()) {
         Ok(mechanisms) => {
             await_end(scope);
             let result = scope.object();

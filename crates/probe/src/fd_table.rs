@@ -58,6 +58,8 @@ pub struct Entry {
     pub last_read_ns: AtomicU64,
     /// When another thread first woke the loop through it; 0 not since the last read.
     pub woken_ns: AtomicU64,
+    /// Server connection of a sensed loop: when the request under way was there; 0 none is.
+    pub asked_ns: AtomicU64,
     pub handle: AtomicU32,
     /// Listener: name of accepted connections. File: `fs.open` string it was opened as.
     pub name: AtomicU32,
@@ -105,6 +107,7 @@ impl Entry {
         self.batch.store(0, Ordering::Relaxed);
         self.last_read_ns.store(0, Ordering::Relaxed);
         self.woken_ns.store(0, Ordering::Relaxed);
+        self.asked_ns.store(0, Ordering::Relaxed);
         self.handle.store(0, Ordering::Relaxed);
         self.name.store(0, Ordering::Relaxed);
         self.connect_op.store(0, Ordering::Relaxed);
@@ -121,7 +124,9 @@ impl Entry {
     /// Nothing is known about it.
     #[inline]
     pub fn is_clear(&self) -> bool {
-        self.kind.load(Ordering::Relaxed) == 0 && self.batch.load(Ordering::Relaxed) == 0
+        self.kind.load(Ordering::Relaxed) == 0
+            && self.batch.load(Ordering::Relaxed) == 0
+            && self.passed.load(Ordering::Relaxed) == 0
     }
 }
 

@@ -35,10 +35,8 @@ const trace = (file) => ({
   arch: process.arch,
 });
 
-/** What each of several sockets sees whose bytes came while the loop was busy. */
-async function queue() {
-  const { mechanisms } = sense();
-  const seen = [];
+/** Several connections between a server and clients of this process. */
+async function connected() {
   const server = net.createServer();
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address();
@@ -47,7 +45,14 @@ async function queue() {
     server.on('connection', (socket) => sockets.push(socket) === CONNECTIONS && resolve(sockets));
   });
   const clients = Array.from({ length: CONNECTIONS }, () => net.connect(port, '127.0.0.1'));
-  const sockets = await accepted;
+  return { server, clients, sockets: await accepted };
+}
+
+/** What each of several sockets sees whose bytes came while the loop was busy. */
+async function queue() {
+  const { mechanisms } = sense();
+  const seen = [];
+  const { server, clients, sockets } = await connected();
   const all = new Promise((resolve) => {
     for (const socket of sockets) {
       socket.on('data', () => {
@@ -66,6 +71,50 @@ async function queue() {
   for (const client of clients) client.destroy();
   server.close();
   return { mechanisms, seen };
+}
+
+/** How long requests took that came while the loop was busy, and others that came later. */
+async function latencies() {
+  const file = path.join(out, 'latencies');
+  const { mechanisms } = sense(file);
+  const { server, clients, sockets } = await connected();
+  for (const socket of sockets) {
+    socket.on('data', () => {
+      spin(2);
+      // Of an answer in two pieces the first counts.
+      socket.write('y');
+      socket.write('z');
+    });
+  }
+  const answers = () =>
+    Promise.all(clients.map((client) => new Promise((resolve) => client.once('data', resolve))));
+  const startNs = process.hrtime.bigint();
+  const late = answers();
+  setImmediate(() => {
+    for (const client of clients) client.write('x');
+    spin(20);
+  });
+  await late;
+  const lateNs = Number(process.hrtime.bigint() - startNs);
+  const afterLate = latencyWords(file);
+  for (const client of clients) {
+    const answered = new Promise((resolve) => client.once('data', resolve));
+    client.write('x');
+    await answered;
+  }
+  const both = latencyWords(file);
+  for (const client of clients) client.destroy();
+  server.close();
+  return { mechanisms, late: afterLate, lateNs, both, allNs: both.sumNs - afterLate.sumNs };
+}
+
+/** The file of latencies: how many there are, their sum and the longest. */
+function latencyWords(file) {
+  const bytes = require('node:fs').readFileSync(file);
+  const word = (index) => Number(bytes.readBigUInt64LE(index * 8));
+  let count = 0;
+  for (let index = 4; index < bytes.length / 8; index += 1) count += word(index);
+  return { mark: bytes.toString('latin1', 0, 8), count, sumNs: word(1), longestNs: word(2) };
 }
 
 /** Collections counted by V8's callbacks, with and without senses. */
@@ -170,6 +219,7 @@ const driving = { collectionsBoosted, longEvent, notDriven };
 const scenarios = {
   ...driving,
   queue,
+  latencies,
   collections,
   refusals,
   workers,

@@ -36,6 +36,20 @@ for (const node of nodes) {
       }
     });
 
+    it('tell how long requests take, from when the kernel had them', async (t) => {
+      const told = await run(node, temporary(t), 'latencies', { script });
+      const { mechanisms, late, lateNs, both, allNs } = told;
+      assert.deepEqual(mechanisms.at(-1), { name: 'latencies', ok: true });
+      assert.deepEqual([late.mark, late.count, both.count], ['bobtlat1', 8, 16]);
+      // All waited for the rest of 20 ms that began before they were written, and each for those
+      // before it; a millisecond for the grain of the clock that was spun by.
+      const leastNs = 8 * 18e6 + (8 * 9 * 1e6) / 2;
+      assert.ok(late.sumNs >= leastNs, `${late.sumNs} of at least ${leastNs}`);
+      assert.ok(late.longestNs <= lateNs + 1e6, `${late.longestNs} within ${lateNs}`);
+      // Each of the others ran for 2 ms.
+      assert.ok(allNs >= 8 * 1e6, `${allNs}`);
+    });
+
     it('tell collections', async (t) => {
       const flags = ['--expose-gc', '--single-threaded-gc'];
       const told = await run(node, temporary(t), 'collections', { script, flags });

@@ -2,6 +2,8 @@
 
 pub mod budget;
 pub mod driver;
+pub mod exchanges;
+pub mod latencies;
 pub mod plan;
 pub mod senses;
 
@@ -12,6 +14,8 @@ use crate::registry::{self, Shared};
 use crate::start::{self, Mechanism, Refusal};
 use crate::v8::{self, collections};
 use crate::{fork, libuv, loop_state};
+use exchanges::Exchanges;
+use latencies::Latencies;
 use senses::{Sensed, sensed};
 
 /// The loops that are sensed, for the thread that decides.
@@ -22,11 +26,12 @@ pub fn sensed_loops() -> MutexGuard<'static, Vec<Arc<Shared>>> {
     SENSED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts to sense the loop of this thread; gives what can be sensed here.
+/// Starts to sense the loop of this thread; gives what can be sensed here. How long its requests
+/// take is counted in a new file at `latencies`, if there is a path.
 ///
 /// # Errors
 /// Already recorded or sensed, or nothing can be seen on this Node.
-pub fn start(uv_loop: usize) -> Result<Vec<Mechanism>, Refusal> {
+pub fn start(uv_loop: usize, latencies: Option<&str>) -> Result<Vec<Mechanism>, Refusal> {
     if loop_state::even_paused().is_some() || sensed().is_some() {
         return Err(Refusal::new(
             "BOBTAIL_STATE",
@@ -49,8 +54,20 @@ pub fn start(uv_loop: usize) -> Result<Vec<Mechanism>, Refusal> {
     });
     let backend_fd = libuv::backend_fd(uv_loop);
     let isolate = watched.unwrap_or(0);
-    sensed_loops().push(shared.clone());
-    senses::install(Box::new(Sensed::new(shared, backend_fd, isolate)));
+    let mut sensed = Sensed::new(shared.clone(), backend_fd, isolate);
+    if let Some(path) = latencies {
+        let counted = Latencies::create(path);
+        mechanisms.push(Mechanism {
+            name: "latencies",
+            refused: counted
+                .as_ref()
+                .err()
+                .map(|error| format!("{error} ({path})")),
+        });
+        sensed.exchanges = counted.ok().map(Exchanges::new);
+    }
+    sensed_loops().push(shared);
+    senses::install(Box::new(sensed));
     Ok(mechanisms)
 }
 

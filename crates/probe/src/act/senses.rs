@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use bobtail_policy::{Collection, CollectionKind, LoopTotals, Reading};
 
 use crate::act::driver;
+use crate::act::exchanges::Exchanges;
 use crate::clock::monotonic_ns;
 use crate::fd_table::{self, Entry};
 use crate::registry::Shared;
@@ -61,6 +62,8 @@ pub struct Sensed {
     collecting: u32,
     /// What runs now, or ran last, was dispatched in this turn.
     is_dispatched: bool,
+    /// Its requests, if somebody wants to know how long they take.
+    pub exchanges: Option<Exchanges>,
 }
 
 thread_local! {
@@ -79,6 +82,14 @@ pub fn sensed<'a>() -> Option<&'a mut Sensed> {
 /// Makes this thread's loop a sensed one.
 pub fn install(sensed: Box<Sensed>) {
     SENSED.set(Box::into_raw(sensed));
+}
+
+/// The requests of this thread's loop, where they are counted, and what is known of a descriptor.
+/// As with `sensed`, the reference must not live across calls into libuv or JavaScript.
+#[inline]
+pub fn exchanges_of<'a>(fd: c_int) -> Option<(&'a mut Exchanges, &'static Entry)> {
+    let exchanges = sensed()?.exchanges.as_mut()?;
+    Some((exchanges, fd_table::entry(fd)?))
 }
 
 /// Ends it.
@@ -105,12 +116,17 @@ impl Sensed {
             batch,
             collecting: 0,
             is_dispatched: false,
+            exchanges: None,
         }
     }
 
     /// The loop enters the kernel: nothing runs and nothing waits.
     pub fn poll_enter(&mut self) {
-        self.end_event(monotonic_ns());
+        let now_ns = monotonic_ns();
+        self.end_event(now_ns);
+        if let Some(exchanges) = &mut self.exchanges {
+            exchanges.poll_enter(now_ns);
+        }
         self.shared.head_begin_ns.store(0, Release);
         self.shared.queue_length.store(0, Release);
     }
@@ -126,7 +142,11 @@ impl Sensed {
         let ready = unsafe { fd_table::mark_batch(events, count, self.batch) };
         let shared = &self.shared;
         shared.queue_length.store(ready, Release);
-        shared.head_begin_ns.store(monotonic_ns(), Release);
+        let now_ns = monotonic_ns();
+        shared.head_begin_ns.store(now_ns, Release);
+        if let Some(exchanges) = &mut self.exchanges {
+            exchanges.poll_leave(now_ns);
+        }
         if ready != 0 {
             add(&shared.batches, 1);
             add(&shared.ready_events, u64::from(ready));

@@ -19,8 +19,9 @@ use crate::{registry, trampoline};
 pub unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
     // SAFETY: the caller's arguments.
     let result = unsafe { original::listen(fd, backlog) };
-    // Stamps are for recordings: a loop that is only sensed has no use for them.
-    if result == 0 && !registry::is_forked() && senses::sensed().is_none() {
+    // A loop that is sensed for a policy only has no use for stamps.
+    let is_blind = senses::sensed().is_some_and(|sensed| sensed.exchanges.is_none());
+    if result == 0 && !registry::is_forked() && !is_blind {
         let _errno = KeepErrno::new();
         if let Some(entry) = fd_table::entry(fd) {
             entry.clear();
@@ -57,6 +58,11 @@ pub unsafe extern "C" fn accept4(
         }
     } else if let (Some(entry), true) = (fd_table::entry(accepted), accepted >= 0) {
         entry.clear();
+        if let Some((_, listener)) = senses::exchanges_of(fd) {
+            entry.set_kind(accepted_kind(listener));
+            entry.is_server.store(1, Relaxed);
+            entry.stamped.store(listener.stamped.load(Relaxed), Relaxed);
+        }
     }
     accepted
 }
@@ -68,15 +74,23 @@ fn begin(state: &mut LoopState, fd: c_int, listener: &Entry, begin_ns: u64) {
     state.begin(LoopKind::Accept, begin_ns, Some(ready), handle, 0, 0);
 }
 
+/// What a listener accepts.
+fn accepted_kind(listener: &Entry) -> Kind {
+    match listener.kind() {
+        Kind::UnixListener => Kind::UnixStream,
+        _ => Kind::Tcp,
+    }
+}
+
 fn open(state: &mut LoopState, listener: &Entry, accepted: c_int) {
     let Some(entry) = fd_table::entry(accepted) else {
         return;
     };
     entry.clear();
-    let (kind, handle_kind) = if listener.kind() == Kind::UnixListener {
-        (Kind::UnixStream, HandleKind::UnixServerConnection)
-    } else {
-        (Kind::Tcp, HandleKind::ServerConnection)
+    let kind = accepted_kind(listener);
+    let handle_kind = match kind {
+        Kind::UnixStream => HandleKind::UnixServerConnection,
+        _ => HandleKind::ServerConnection,
     };
     entry.set_kind(kind);
     entry.stamped.store(listener.stamped.load(Relaxed), Relaxed);

@@ -7,6 +7,7 @@ use bobtail_trace::record::{LoopKind, ReadyQuality};
 
 use super::dispatched;
 use super::original;
+use crate::act::senses;
 use crate::clock::{monotonic_ns, nanoseconds};
 use crate::fd_table::Entry;
 use crate::handles::handle_of;
@@ -33,7 +34,7 @@ impl Control {
 pub unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, bytes: usize) -> isize {
     let Some((state, entry)) = dispatched(fd) else {
         // SAFETY: the caller's arguments.
-        return unsafe { original::read(fd, buffer, bytes) };
+        return unsafe { unrecorded(fd, buffer, bytes) };
     };
     let begin_ns = monotonic_ns();
     let first = state.dispatch(fd, entry, begin_ns);
@@ -53,6 +54,17 @@ pub unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, bytes: usize) -> i
         finish(fd, entry, begin_ns, first, result, 0);
         return result;
     }
+    // SAFETY: the caller's arguments.
+    let (result, stamp_ns) = unsafe { read_stamped(fd, buffer, bytes) };
+    finish(fd, entry, begin_ns, first, result, stamp_ns);
+    result
+}
+
+/// Reads, and gives the kernel's stamp of what was read, too; 0 none.
+///
+/// # Safety
+/// As of `read`.
+unsafe fn read_stamped(fd: c_int, buffer: *mut c_void, bytes: usize) -> (isize, u64) {
     let mut part = libc::iovec {
         iov_base: buffer,
         iov_len: bytes,
@@ -71,7 +83,30 @@ pub unsafe extern "C" fn read(fd: c_int, buffer: *mut c_void, bytes: usize) -> i
         1.. => unsafe { stamp_of(&message) },
         _ => 0,
     };
-    finish(fd, entry, begin_ns, first, result, stamp_ns);
+    (result, stamp_ns)
+}
+
+/// On a loop that is not recorded: a request may begin, if it is sensed.
+///
+/// # Safety
+/// As of `read`.
+unsafe fn unrecorded(fd: c_int, buffer: *mut c_void, bytes: usize) -> isize {
+    let exchange = senses::exchanges_of(fd)
+        .and_then(|(exchanges, entry)| Some((entry, exchanges.begins(fd, entry)?)));
+    let Some((entry, wants_stamp)) = exchange else {
+        // SAFETY: the caller's arguments.
+        return unsafe { original::read(fd, buffer, bytes) };
+    };
+    // SAFETY: the caller's arguments.
+    let (result, stamp_ns) = unsafe {
+        match wants_stamp {
+            true => read_stamped(fd, buffer, bytes),
+            false => (original::read(fd, buffer, bytes), 0),
+        }
+    };
+    if let (Some((exchanges, _)), 1..) = (senses::exchanges_of(fd), result) {
+        exchanges.begin(entry, stamp_ns);
+    }
     result
 }
 

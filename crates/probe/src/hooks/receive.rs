@@ -8,6 +8,7 @@ use bobtail_trace::record::LoopKind;
 use super::dispatched;
 use super::original;
 use super::read::{Control, finish, is_again, ready_of, stamp_of};
+use crate::act::senses;
 use crate::clock::monotonic_ns;
 use crate::fd_table::{self, Entry, Kind};
 use crate::handles::handle_of;
@@ -17,7 +18,12 @@ use crate::loop_state::state;
 pub unsafe extern "C" fn recvmsg(fd: c_int, message: *mut libc::msghdr, flags: c_int) -> isize {
     let Some((state, entry)) = dispatched(fd) else {
         // SAFETY: the caller's arguments.
-        return unsafe { original::recvmsg(fd, message, flags) };
+        let result = unsafe { original::recvmsg(fd, message, flags) };
+        if result >= 0 && senses::exchanges_of(fd).is_some() {
+            // SAFETY: the kernel filled it.
+            unsafe { take_passed(&*message) };
+        }
+        return result;
     };
     let begin_ns = monotonic_ns();
     let first = state.dispatch(fd, entry, begin_ns);

@@ -9,6 +9,7 @@ use bobtail_trace::record::LoopKind;
 
 use super::original;
 use super::read::is_again;
+use crate::act::senses;
 use crate::clock::monotonic_ns;
 use crate::fd_table::{self, Entry, Kind};
 use crate::handles::{KeepErrno, classify, handle_of};
@@ -20,7 +21,7 @@ pub unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, bytes: usize) -
     let writing = before(fd);
     // SAFETY: the caller's arguments.
     let result = unsafe { original::write(fd, buffer, bytes) };
-    after(writing, result, || bytes);
+    after(fd, writing, result, || bytes);
     result
 }
 
@@ -30,7 +31,9 @@ pub unsafe extern "C" fn writev(fd: c_int, parts: *const libc::iovec, count: c_i
     // SAFETY: the caller's arguments.
     let result = unsafe { original::writev(fd, parts, count) };
     // SAFETY: the kernel has just read the same parts.
-    after(writing, result, || unsafe { total(parts, count as usize) });
+    after(fd, writing, result, || unsafe {
+        total(parts, count as usize)
+    });
     result
 }
 
@@ -40,7 +43,7 @@ pub unsafe extern "C" fn sendmsg(fd: c_int, message: *const libc::msghdr, flags:
     // SAFETY: the caller's arguments.
     let result = unsafe { original::sendmsg(fd, message, flags) };
     // SAFETY: the kernel has just read the same message.
-    after(writing, result, || unsafe {
+    after(fd, writing, result, || unsafe {
         total((*message).msg_iov, (*message).msg_iovlen)
     });
     result
@@ -124,8 +127,11 @@ fn before(fd: c_int) -> Option<Writing> {
 /// Also tells of a write for which there was no room at all, and of an empty one on a server's
 /// connection: the response ends there.
 #[inline]
-fn after(writing: Option<Writing>, result: isize, wanted: impl FnOnce() -> usize) {
+fn after(fd: c_int, writing: Option<Writing>, result: isize, wanted: impl FnOnce() -> usize) {
     let (Some(writing), Some(state)) = (writing, state()) else {
+        if let (Some((exchanges, entry)), 1..) = (senses::exchanges_of(fd), result) {
+            exchanges.answer(entry);
+        }
         return;
     };
     let entry = writing.entry;

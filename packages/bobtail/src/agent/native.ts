@@ -34,8 +34,11 @@ interface NativeProbe {
   resume(): void;
   adopt(fd: number): void;
   message(handle: number): boolean;
-  /** Senses the loop of this thread, unrecorded. Throws with a one-line message. */
-  sense(): unknown;
+  /**
+   * Senses the loop of this thread, unrecorded, and counts how long its requests take in a new
+   * file at `latencies`. Throws with a one-line message.
+   */
+  sense(latencies: string): unknown;
   /** Ends that. */
   unsense(): boolean;
   /** Drives a lever by a policy from now on. Throws with a one-line message. */

@@ -409,6 +409,8 @@ interface BoostFlags {
   latency?: string;
   cpu?: string;
   budget: string;
+  metrics?: string;
+  otlp?: string;
   out?: string;
   quiet: boolean;
 }
@@ -429,14 +431,19 @@ function addBoost(program: Command): void {
     .option('--latency <seconds>', 'emulated: how long a change takes, such as 0.5ms')
     .option('--cpu <n>', 'the CPU that is moved (default: those the service may use)')
     .option('--budget <percent>', 'what looking may cost, of the busy time; or none', '2%')
+    .option('--metrics <address>', 'serve metrics to Prometheus, such as 127.0.0.1:9464')
+    .option('--otlp <url>', "send metrics to OpenTelemetry's receiver, over HTTP")
     .option('-o, --out <file>', 'write what it did as JSON')
     .option('-q, --quiet', 'no progress, no summary', false)
     .action(async (command: string[], flags: BoostFlags) => {
-      const { parseDrive } = await import('./boost/flags');
+      const { parseDrive, parseListeners } = await import('./boost/flags');
       const drive = parseDrive(flags);
+      const listeners = parseListeners(flags);
       const { boost } = await import('./boost/boost');
       const { out, quiet } = flags;
-      await boost({ command, drive, ...(out === undefined ? {} : { out }), quiet });
+      const version = readVersion();
+      const more = { listeners, version, quiet, ...(out === undefined ? {} : { out }) };
+      await boost({ command, drive, ...more });
     });
 }
 

@@ -29,7 +29,7 @@ export function startBoost(settings: BoostSettings): void {
   try {
     if (!isMainThread || !claim(settings.folder)) return;
     const probe = loadProbe();
-    probe.sense();
+    probe.sense(join(settings.folder, `latencies-${process.pid}-${threadId}`));
     unsense = probe.unsense;
     follow(settings.folder, probe.drive(settings.drive), probe.readDriver);
   } catch (error) {

@@ -18,8 +18,9 @@ import { withAgent } from '../record/node-options';
 import { startService } from '../record/session';
 import { exitLike, forwardSignals } from '../record/signals';
 import { formatDuration } from '../text/units';
-import { readDriverFiles } from './driver-file';
-import { type BoostSummary, renderSummary, summarize } from './summary';
+import { type Live, LiveBoost } from './live';
+import { type Listeners, startTelling } from './metrics/telling';
+import { type BoostSummary, renderRequests, renderSummary } from './summary';
 
 /** What the user asked for. */
 export interface BoostOptions {
@@ -27,10 +28,12 @@ export interface BoostOptions {
   readonly drive: DriveOptions;
   /** Where the summary goes as JSON, too. */
   readonly out?: string;
+  readonly listeners: Listeners;
+  /** Of Bobtail. */
+  readonly version: string;
   readonly quiet: boolean;
 }
 
-const PROGRESS_MS = 1_000;
 const NS_PER_MS = 1e6;
 const NO_LEVER =
   'no lever that is undone when the service ends, so it runs unboosted; ' +
@@ -60,35 +63,42 @@ async function run(options: BoostOptions, folder: string): Promise<Outcome> {
   if (!isDriven && !options.quiet) {
     tell(`bobtail: ${NO_LEVER}`);
   }
-  const env = isDriven ? boostEnv(folder, options.drive) : process.env;
-  const service = await startService(options.command, env, 'inherit');
+  const status = new StatusLine(options.quiet || !isDriven);
+  const startMs = performance.now();
+  const live = new LiveBoost(folder, options.drive, isDriven ? undefined : NO_LEVER, (now) =>
+    status.show(`bobtail: ${progressOf(now)} · ${formatElapsed(startMs)}`),
+  );
+  try {
+    const telling = await startTelling(options.listeners, options, () => live.now());
+    const outcome = await serve(options, isDriven ? boostEnv(folder, options.drive) : process.env);
+    status.clear();
+    await telling.end();
+    leave(live.now().summary, options, isDriven);
+    return outcome;
+  } finally {
+    live.end();
+    status.clear();
+  }
+}
+
+/** Runs the service to its end. */
+async function serve({ command }: BoostOptions, env: NodeJS.ProcessEnv): Promise<Outcome> {
+  const service = await startService(command, env, 'inherit');
   const stopForwarding = forwardSignals(service, () => undefined);
-  const stopShowing = isDriven ? showProgress(options, folder) : () => undefined;
   const outcome = await service.ended;
-  stopShowing();
   stopForwarding();
-  const files = isDriven ? readDriverFiles(folder) : [{ pid: process.pid, refused: NO_LEVER }];
-  leave(summarize(options.drive, files), options, isDriven);
   return outcome;
 }
 
-/** Shows what was done so far until the returned function is called. */
-function showProgress({ drive, quiet }: BoostOptions, folder: string): () => void {
-  const startMs = performance.now();
-  const status = new StatusLine(quiet);
-  const progress = setInterval(() => {
-    const files = readDriverFiles(folder);
-    if (files.length === 0) {
-      status.show('bobtail: waiting for a server to listen');
-      return;
-    }
-    const elapsed = formatDuration((performance.now() - startMs) * NS_PER_MS);
-    status.show(`bobtail: ${renderSummary(summarize(drive, files))[0]} · ${elapsed}`);
-  }, PROGRESS_MS);
-  return () => {
-    clearInterval(progress);
-    status.clear();
-  };
+/** What is happening; of the requests, the last minute's. */
+function progressOf({ summary, recent, isWaiting }: Live): string {
+  if (isWaiting) return 'waiting for a server to listen';
+  const [done = ''] = renderSummary(summary);
+  return recent === null ? done : `${done} · ${renderRequests(recent)}`;
+}
+
+function formatElapsed(startMs: number): string {
+  return formatDuration((performance.now() - startMs) * NS_PER_MS);
 }
 
 function leave(summary: BoostSummary, { out, quiet }: BoostOptions, isDriven: boolean): void {

@@ -2,6 +2,9 @@
 import type { DriveOptions } from '../../agent/boost/settings';
 import { Failure } from '../failure';
 import { parseDurationNs } from '../quantity';
+import { parseEndpoint } from './metrics/otlp';
+import { parseAddress } from './metrics/prometheus';
+import type { Listeners } from './metrics/telling';
 
 const KHZ_PER_GHZ = 1e6;
 const CPUS_MAX = 1024;
@@ -26,6 +29,15 @@ export function parseDrive(flags: DriveFlags): DriveOptions {
     ...(latency === undefined ? {} : { latencyNs: parseDurationNs(latency, '--latency') }),
     ...(cpu === undefined ? {} : { cpu: parseCpu(cpu) }),
     ...parseBudget(budget),
+  };
+}
+
+/** Who is told metrics. Throws a `Failure`. */
+export function parseListeners(flags: { metrics?: string; otlp?: string }): Listeners {
+  const { metrics, otlp } = flags;
+  return {
+    ...(metrics === undefined ? {} : { metrics: parseAddress(metrics, '--metrics') }),
+    ...(otlp === undefined ? {} : { otlp: parseEndpoint(otlp, '--otlp') }),
   };
 }
 

@@ -1,13 +1,15 @@
 /**
  * What a boost did and what it cost.
  *
- * Energy is modelled, never measured, until a lever has a meter: the paper's power at 2.6, 3.3 and
- * 4.0 GHz is 1, 1.676 and 2.712 (VEE'19, figure 7), so a boost from 2.6 to 4.0 GHz costs 1.712
- * times the boosted share more. For other frequencies there are no points to go by.
+ * Energy is measured where the processor counts it and the lever is real, else modelled: the
+ * paper's power at 2.6, 3.3 and 4.0 GHz is 1, 1.676 and 2.712 (VEE'19, figure 7), so a boost from
+ * 2.6 to 4.0 GHz costs 1.712 times the boosted share more. For other frequencies there are no
+ * points to go by, and what an imitated frequency uses is no figure of any.
  */
 import type { DriveOptions } from '../../agent/boost/settings';
-import { formatCount, formatDuration } from '../text/units';
-import type { DriverCounters, DriverFile } from './driver-file';
+import { countOf, formatCount, formatDuration, formatPercentile } from '../text/units';
+import type { Driven, DriverCounters, DriverFile } from './driver-file';
+import { type Counted, figuresOf, NOTHING, type RequestFigures } from './latencies';
 
 /** Power relative to 2.6 GHz, by kHz. */
 const POWER: ReadonlyMap<number, number> = new Map([
@@ -31,11 +33,30 @@ export interface BoostSummary {
   readonly counters: DriverCounters | null;
   /** Of the time that was driven. */
   readonly boostedShare: number | null;
-  readonly energy: { readonly kind: 'modelled'; readonly relativeToBase: number } | null;
+  readonly energy: Energy | null;
+  /** Null where none was seen. */
+  readonly requests: RequestFigures | null;
+}
+
+/** What was used, by a model or by the counters of the machine's packages. */
+export type Energy =
+  | { readonly kind: 'modelled'; readonly relativeToBase: number }
+  | { readonly kind: 'measured'; readonly joules: number };
+
+/** What this process saw beside what the service's tell. */
+export interface Seen {
+  readonly counted: Counted;
+  /** What the machine used since the start; null where it does not count. */
+  readonly energy: Energy | null;
 }
 
 /** Puts together what the processes tell: one of them drives, or says why it cannot. */
-export function summarize(drive: DriveOptions, files: readonly DriverFile[]): BoostSummary {
+export function summarize(
+  drive: DriveOptions,
+  files: readonly DriverFile[],
+  seen: Seen = { counted: NOTHING, energy: null },
+): BoostSummary {
+  const requests = figuresOf(seen.counted);
   const about = { schema: 'bobtail-boost/1', actuator: drive.actuator } as const;
   const driving = files.find((file) => 'driven' in file);
   if (driving === undefined || !('driven' in driving)) {
@@ -54,6 +75,7 @@ export function summarize(drive: DriveOptions, files: readonly DriverFile[]): Bo
       counters: null,
       boostedShare: null,
       energy: null,
+      requests,
     };
   }
   const { driven, counters, ranNs, pid } = driving;
@@ -68,11 +90,12 @@ export function summarize(drive: DriveOptions, files: readonly DriverFile[]): Bo
     ranNs,
     counters,
     boostedShare,
-    energy: modelledEnergy(driven.base, driven.peak, boostedShare),
+    energy: (driven.isEmulated ? null : seen.energy) ?? modelledEnergy(driven, boostedShare),
+    requests,
   };
 }
 
-function modelledEnergy(base: number, peak: number, boostedShare: number): BoostSummary['energy'] {
+function modelledEnergy({ base, peak }: Driven, boostedShare: number): Energy | null {
   const [basePower, peakPower] = [POWER.get(base), POWER.get(peak)];
   if (basePower === undefined || peakPower === undefined) {
     return null;
@@ -93,7 +116,7 @@ export function renderSummary(summary: BoostSummary): string[] {
     summary.isEmulated ? 'EMULATED frequency' : summary.actuator,
     `${formatCount(counters.boosts)} boosts`,
     `boosted ${boosted} (${share})`,
-    ...(energy === null ? [] : [`energy ${energy.relativeToBase.toFixed(3)}× (modelled)`]),
+    ...(energy === null ? [] : [`energy ${renderEnergy(energy)}`]),
     ...(counters.refused === 0 ? [] : [`${formatCount(counters.refused)} refused by the lever`]),
   ];
   const reasons = [
@@ -104,7 +127,23 @@ export function renderSummary(summary: BoostSummary): string[] {
   const told = reasons.filter(([count]) => count > 0);
   return [
     parts.join(' · '),
+    ...(summary.requests === null ? [] : [renderRequests(summary.requests)]),
     `${policy}${told.map(([count, why]) => ` · ${formatCount(count)} ${why}`).join('')}`,
     ...(summary.about === null ? [] : [summary.about]),
   ];
+}
+
+function renderEnergy(energy: Energy): string {
+  return energy.kind === 'modelled'
+    ? `${energy.relativeToBase.toFixed(3)}× (modelled)`
+    : `${energy.joules.toFixed(1)} J (measured: RAPL, the whole machine)`;
+}
+
+/** `1,204 requests · p50 1.20 ms · p99 4.80 ms`. */
+export function renderRequests({ count, percentilesNs }: RequestFigures): string {
+  const told = [50, 99, 99.9].flatMap((one) => {
+    const ns = percentilesNs[String(one)];
+    return ns === undefined ? [] : [`${formatPercentile(one)} ${formatDuration(ns)}`];
+  });
+  return [countOf(count, 'request'), ...told].join(' · ');
 }

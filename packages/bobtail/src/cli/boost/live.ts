@@ -1,0 +1,77 @@
+/**
+ * What a boost does while it runs: read once a second, shown, and told to whoever asks.
+ *
+ * Read from files by this process. The service neither serves metrics nor sends them, since that
+ * would be work on the very loop whose tail is at stake.
+ */
+import type { DriveOptions } from '../../agent/boost/settings';
+import { readDriverFiles } from './driver-file';
+import { type Counted, figuresOf, type RequestFigures, readLatencies, since } from './latencies';
+import { type BoostSummary, summarize } from './summary';
+
+/** A minute: what happened before says little of a service that is watched. */
+const WINDOW_MS = 60_000;
+const LOOK_MS = 1_000;
+
+/** What is known at one moment. */
+export interface Live {
+  readonly summary: BoostSummary;
+  /** Of all requests so far. */
+  readonly counted: Counted;
+  /** Of the last minute; null without a request in it. */
+  readonly recent: RequestFigures | null;
+  /** No process has told anything yet. */
+  readonly isWaiting: boolean;
+}
+
+/** Looks at a folder once a second until it is ended. */
+export class LiveBoost {
+  readonly #folder: string;
+  readonly #drive: DriveOptions;
+  readonly #refused: string | undefined;
+  readonly #past: { readonly atMs: number; readonly counted: Counted }[] = [];
+  readonly #timer: NodeJS.Timeout;
+
+  /** `refused` says why nothing is driven at all; `show` is given what is known at each look. */
+  constructor(
+    folder: string,
+    drive: DriveOptions,
+    refused: string | undefined,
+    show: (live: Live) => void,
+  ) {
+    this.#folder = folder;
+    this.#drive = drive;
+    this.#refused = refused;
+    this.#timer = setInterval(() => show(this.#look()), LOOK_MS);
+    this.#look();
+  }
+
+  /** What is known now. */
+  now(): Live {
+    const told = readDriverFiles(this.#folder);
+    const files =
+      this.#refused === undefined ? told : [{ pid: process.pid, refused: this.#refused }];
+    const counted = readLatencies(this.#folder);
+    const [oldest] = this.#past;
+    return {
+      summary: summarize(this.#drive, files, { counted, energy: null }),
+      counted,
+      recent: figuresOf(oldest === undefined ? counted : since(oldest.counted, counted)),
+      isWaiting: files.length === 0,
+    };
+  }
+
+  #look(): Live {
+    const live = this.now();
+    const atMs = performance.now();
+    this.#past.push({ atMs, counted: live.counted });
+    while (this.#past.length > 1 && (this.#past[1]?.atMs ?? atMs) < atMs - WINDOW_MS) {
+      this.#past.shift();
+    }
+    return live;
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+  }
+}
