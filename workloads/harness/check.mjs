@@ -168,6 +168,11 @@ function fits(hop, expectation, resources) {
   return matches(named ?? expectation.resource, hop.resource);
 }
 
+/** What was waited for was there before it was asked for: no wait can be on the path. */
+function wasThere({ io, from, ready }, truth) {
+  return Boolean(io && ready) && moment(truth, ready)[1] <= moment(truth, from)[0];
+}
+
 /** What a hop that is not on the path weighs against times that do not fit. */
 const MISSING = Array.from({ length: 9 });
 
@@ -177,7 +182,8 @@ function assign(list, path, truth) {
   const best = (h, e) => {
     if (e === path.length) return { failures: [], used: [] };
     if (h >= list.length) {
-      const missing = path.slice(e).map((hop) => `not on the path: ${describe(hop)}`);
+      const awaited = path.slice(e).filter((hop) => !wasThere(hop, truth));
+      const missing = awaited.map((hop) => `not on the path: ${describe(hop)}`);
       return { failures: missing.flatMap((text) => MISSING.map(() => text)), used: [] };
     }
     const key = h * path.length + e;

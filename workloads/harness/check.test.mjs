@@ -107,6 +107,16 @@ test('a culprit must be the planted one, for the planted time', () => {
   assert.equal(check(hogged, planted, blame('GET /other', 30 * MS)).length, 1);
 });
 
+test('a wait may be missing only if it was over before it began', () => {
+  const whole = segment('exec', 1, 'read', 41 * MS);
+  const without = explained({ segments: [whole] });
+  const at = (written) => ({ ...planted, marks: { ...marks, written } });
+  assert.deepEqual(check(without, at(marks.read), expectation), []);
+  assert.deepEqual(check(without, at(marks.read + 1), expectation), [
+    'not on the path: io pool file',
+  ]);
+});
+
 test('hops must come in the planted order', () => {
   const [queue, exec, , run] = explained().segments;
   const timer = segment('io', 5, 'timer', 1 * MS);
