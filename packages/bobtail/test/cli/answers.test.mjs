@@ -165,12 +165,14 @@ function random(seed) {
   };
 }
 
-/** The exit code for a damaged trace that no answer can be had from. */
-function codeFor(bytes) {
+/** The exit codes for a damaged trace that no answer can be had from. */
+function codesFor(bytes) {
   const magic = bytes.subarray(0, 8);
-  if (magic.every((byte) => byte === 0)) return 67;
-  if (!magic.equals(Buffer.from('BOBTAIL\n'))) return 68;
-  return bytes.length >= 12 && bytes.readUInt32LE(8) > 1 ? 66 : 65;
+  if (magic.every((byte) => byte === 0)) return [67];
+  if (!magic.equals(Buffer.from('BOBTAIL\n'))) return [68];
+  if (bytes.length >= 12 && bytes.readUInt32LE(8) > 1) return [66];
+  // Without its damaged chunks a trace may be whole, and have no request that ends.
+  return [65, 67];
 }
 
 test('damaged traces end in an answer or in one line, never in a crash', async (t) => {
@@ -194,7 +196,8 @@ test('damaged traces end in an answer or in one line, never in a crash', async (
         assertValid(answer.schema.startsWith('bobtail-report') ? 'report' : 'explain', answer);
       } catch (error) {
         assert.ok(error instanceof Failure, `seed ${seed}: ${error}`);
-        assert.equal(error.exitCode, codeFor(bytes), `seed ${seed}: ${error.message}`);
+        const said = `seed ${seed}: ${error.exitCode}, ${error.message}`;
+        assert.ok(codesFor(bytes).includes(error.exitCode), said);
       }
     }
   }
