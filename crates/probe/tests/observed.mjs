@@ -26,13 +26,13 @@ export function temporary(t) {
   return out;
 }
 
-/** Starts a scenario of a script; `prefix` is a command that runs the Node. */
+/** Starts a scenario of a script; `prefix` is a command that runs the Node, `stdout` spawn's. */
 export function launch(node, out, name, { flags = [], rest = [], env = {}, ...how } = {}) {
-  const { script = 'scenarios.cjs', prefix = [] } = how;
+  const { script = 'scenarios.cjs', prefix = [], stdout = 'pipe' } = how;
   const [command, ...args] = [...prefix, node, ...flags, path.join(folder, script), name, out];
   return spawn(command, [...args, ...rest], {
     env: { ...process.env, BOBTAIL_PROBE: probe, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', stdout, 'pipe'],
   });
 }
 

@@ -1,4 +1,5 @@
-// Compares what the probe tells of V8's own work with what V8 itself logs in the same run.
+// Compares what the probe tells of V8's own work with what V8 itself logs in the same run;
+// collections are in `collections.test.mjs`.
 //
 // The variables are those of `observed.mjs`.
 
@@ -8,95 +9,15 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { launch, nodes, only, probe, run, temporary } from './observed.mjs';
+import { nodes, only, probe, run, temporary } from './observed.mjs';
 
 const script = 'v8.cjs';
-const SCAVENGE = '1';
-const MARKING_STEP = '8';
 
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
-
-/** Runs a scenario; gives all it printed, V8's own lines too. */
-function printed(node, out, name, flags) {
-  const child = launch(node, out, name, { script, flags });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.on('data', (data) => (stdout += data));
-  child.stderr.on('data', (data) => (stderr += data));
-  return new Promise((resolve, reject) => {
-    child.on('close', (code) => (code === 0 ? resolve(stdout) : reject(new Error(stderr))));
-  });
-}
-
-/** Collections and steps of marking as V8 prints them. */
-function traced(text) {
-  const pauses = [];
-  let stepsNs = 0;
-  let cycles = 0;
-  for (const line of text.split('\n')) {
-    const [, kind, rest] = line.match(/ ms: (?:Incremental )?(Scavenge|Mark-Compact)\b(.*)$/) ?? [];
-    if (!kind) continue;
-    const [, ms] = rest.match(/ MB, (?:pooled: [\d.]+ MB, )?([\d.]+) \/ [\d.]+ ms/);
-    const marking = rest.match(/\+ ([\d.]+) ms in \d+ steps/);
-    pauses.push({ kind, durationNs: ms * 1e6 });
-    stepsNs += Number(marking?.[1] ?? 0) * 1e6;
-    cycles += marking ? 1 : 0;
-  }
-  return { pauses, stepsNs, cycles };
-}
-
-/**
- * At most 2 % apart in the quarter of pauses that is closest. In others something else ran between
- * the probe's look at the clock and V8's, or V8 waited until an earlier collection was swept, which
- * it leaves out of what it prints.
- */
-function assertClose(pairs, what) {
-  const apart = pairs.map(({ ownNs, theirsNs }) => ownNs - theirsNs).sort((a, b) => a - b);
-  const kept = apart.slice(0, Math.ceil(apart.length / 4));
-  const theirsNs = sum(pairs.map((pair) => pair.theirsNs)) / pairs.length;
-  const text = `${what}: of ${theirsNs / 1e6} ms ${apart.map((ns) => ns / 1e6).join()} apart`;
-  assert.ok(pairs.length > 0, `no ${what}`);
-  // V8 prints a hundredth of a millisecond.
-  assert.ok(apart[0] >= -10_000, text);
-  assert.ok(sum(kept) / kept.length <= 0.02 * theirsNs + 50_000, text);
-}
 
 for (const node of nodes) {
   const version = execFileSync(node, ['-p', 'process.version'], { encoding: 'utf8' }).trim();
   describe(`V8's work in ${version}`, () => {
-    it('tells collections and steps of marking as V8 does', async (t) => {
-      const out = temporary(t);
-      const flags = ['--trace-gc', '--expose-gc', '--max-semi-space-size=2'];
-      // Marks in steps alone.
-      flags.push('--no-concurrent-marking');
-      const theirs = traced(await printed(node, out, 'collections', flags));
-      const records = only(out).of('gc');
-      const pauses = records.filter((r) => r.kind === SCAVENGE || r.kind === '4');
-      // V8 printed earlier ones, too.
-      const last = theirs.pauses.slice(-pauses.length);
-      assert.deepEqual(
-        pauses.map((r) => (r.kind === SCAVENGE ? 'Scavenge' : 'Mark-Compact')),
-        last.map((pause) => pause.kind),
-      );
-      const pairs = last.map((pause, at) => ({
-        kind: pause.kind,
-        ownNs: pauses[at].at - Number(pauses[at].begin),
-        theirsNs: pause.durationNs,
-      }));
-      for (const kind of ['Scavenge', 'Mark-Compact']) {
-        const ofKind = pairs.filter((pair) => pair.kind === kind);
-        assertClose(ofKind, kind);
-      }
-      const steps = records.filter((r) => r.kind === MARKING_STEP);
-      assert.ok(theirs.stepsNs > 0 && steps.length > 0, 'V8 marked in steps');
-      const ownNs = sum(steps.map((r) => r.at - Number(r.begin)));
-      const text = `steps: ${ownNs / 1e6} ms, V8 says ${theirs.stepsNs / 1e6} ms`;
-      // V8 prints a tenth of a millisecond.
-      assert.ok(ownNs >= 0.98 * theirs.stepsNs - 100_000 * theirs.cycles, text);
-      assert.ok(ownNs <= 1.02 * theirs.stepsNs + 10_000 * steps.length + 5e6, text);
-      t.diagnostic(text);
-    });
-
     it('counts the inline-cache misses that V8 logs', async (t) => {
       const out = temporary(t);
       const log = path.join(out, 'v8.log');
