@@ -13,6 +13,8 @@ const require = createRequire(import.meta.url);
 const { measuredText, wantedText } = require('../../bobtail/dist/gates/outcome.js');
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
+const WAIT_MS_MAX = 120_000;
+
 /** A browser for the tests of a file; `open` is closed after each test. */
 export async function startBrowser() {
   const browser = await chromium.launch({ executablePath: findChromium() });
@@ -26,6 +28,8 @@ export async function startBrowser() {
 async function open(browser, test, file, options = {}) {
   const { fragment = '', viewport = { width: 1366, height: 900 }, ...context } = options;
   const page = await browser.newPage({ viewport, ...context });
+  // A machine that is busy with other things is no fault of the page.
+  page.setDefaultTimeout(WAIT_MS_MAX);
   const troubles = [];
   page.on('console', (message) => troubles.push(`${message.type()}: ${message.text()}`));
   page.on('pageerror', (error) => troubles.push(`uncaught: ${error}`));

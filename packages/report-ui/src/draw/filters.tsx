@@ -3,7 +3,7 @@ import { formatDuration } from '../../../bobtail/src/cli/text/units';
 import { processName } from '../data/page';
 import { isWhole, wholeView } from '../data/view';
 import { useLook } from './context';
-import { near } from './text';
+import { beginning, near } from './text';
 
 const NAME_SHOWN = 60;
 
@@ -24,7 +24,7 @@ export function Filters() {
           {page.routes.map((name, index) =>
             index === 0 && !page.cells.some((cell) => cell.route === 0) ? null : (
               <option key={name} value={index}>
-                {near(name, page.meta.home).slice(0, NAME_SHOWN)}
+                {beginning(near(name, page.meta.home), NAME_SHOWN)}
               </option>
             ),
           )}

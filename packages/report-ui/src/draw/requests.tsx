@@ -6,7 +6,7 @@ import { type Cohort, fragmentOf } from '../data/view';
 import { KINDS } from './bars';
 import { useLook } from './context';
 import { RequestView } from './request-view';
-import { Recorded } from './text';
+import { beginning, Recorded } from './text';
 
 const ROWS_FIRST = 12;
 const ID_SHOWN = 40;
@@ -178,11 +178,10 @@ function Chosen() {
  * paste what somebody else wrote into a shell.
  */
 function Unknown({ id }: { id: string }) {
-  const shown = [...id].length > ID_SHOWN ? `${[...id].slice(0, ID_SHOWN).join('')}…` : id;
   return (
     <>
       <h3 tabIndex={-1}>
-        Request <Recorded text={shown} />
+        Request <Recorded text={beginning(id, ID_SHOWN)} />
       </h3>
       {isRequestId(id) ? (
         <p>

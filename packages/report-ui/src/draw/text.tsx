@@ -6,8 +6,18 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { plain } from '../../../bobtail/src/cli/text/plain';
 
+/** The beginning of a text, without half of a sign at its end. */
+export function beginning(text: string, length: number): string {
+  return text.length <= length
+    ? text
+    : `${text.slice(0, length - 1).replace(/\p{Surrogate}$/u, '')}…`;
+}
+
 /** The folder from which paths are told; empty for none. */
 export const HomeContext = createContext('');
+
+/** What has no place to break has one after so many signs. */
+const PIECE = /.{1,40}/gsu;
 
 /** Text with paths below the recording's folder shortened. */
 export function near(text: string, home: string): string {
@@ -19,18 +29,20 @@ export function near(text: string, home: string): string {
   });
 }
 
-/** A recorded text. */
+/** A recorded text; one written from right to left turns nothing around it. */
 export function Recorded({ text }: { readonly text: string }) {
-  const pieces = near(text, useContext(HomeContext)).split(/(?<=[/._-])(?!:)/);
+  const pieces = near(text, useContext(HomeContext))
+    .split(/(?<=[/._-])(?!:)/)
+    .flatMap((piece) => piece.match(PIECE) ?? []);
   return (
-    <>
+    <bdi>
       {pieces.map((piece, index) => (
         <span key={index}>
           {piece}
           {index < pieces.length - 1 && <wbr />}
         </span>
       ))}
-    </>
+    </bdi>
   );
 }
 

@@ -1,8 +1,9 @@
 /** What the loop thread, V8 and the pool did around a request, with its critical path. */
 import { useEffect, useId, useState } from 'preact/hooks';
+import { notRunningWords } from '../../../bobtail/src/cli/report/sentences';
 import { plain } from '../../../bobtail/src/cli/text/plain';
 import { countOf, formatDuration } from '../../../bobtail/src/cli/text/units';
-import type { Request, Run } from '../data/request';
+import type { Interruption, Request, Run } from '../data/request';
 import {
   clamped,
   layoutTimeline,
@@ -12,7 +13,7 @@ import {
   zoomed,
 } from '../layout/timeline';
 import { useLook } from './context';
-import { near, Recorded } from './text';
+import { beginning, near, Recorded } from './text';
 import { useWidth } from './width';
 
 /** Letters of a label take about so much. */
@@ -69,7 +70,15 @@ export function TimelineFigure({ request, segment }: { request: Request; segment
         others <span class="swatch work-gc" aria-hidden="true" />
         gc <span class="swatch work-jit" aria-hidden="true" />
         jit <span class="swatch work-ic" aria-hidden="true" />
-        ic. Waiting: ready events that ran before the response left. Which pool thread ran a job is
+        ic
+        {timeline.interruptions.some((one) => one.class === 'cpu') && (
+          <>
+            {' '}
+            <span class="swatch work-cpu" aria-hidden="true" />
+            not running
+          </>
+        )}
+        . Waiting: ready events that ran before the response left. Which pool thread ran a job is
         not recorded.
       </figcaption>
       <RunsTable request={request} span={span} />
@@ -117,6 +126,10 @@ function nameOf(run: Run, home: string): string {
   return near([run.route ?? '', what].filter((part) => part !== '').join(' '), home);
 }
 
+function interruptionName({ class: cls, type }: Interruption): string {
+  return cls === 'cpu' ? `not running: ${notRunningWords(type)}` : type;
+}
+
 function Loop({ layout, request }: { layout: TimelineLayout; request: Request }) {
   const { home } = useLook().page.meta;
   const own = Number(request.id.split(':')[1]);
@@ -134,7 +147,7 @@ function Loop({ layout, request }: { layout: TimelineLayout; request: Request })
             </rect>
             {letters > 6 && (
               <text x={x + 4} y={y + 10}>
-                {label.length > letters ? `${label.slice(0, letters - 1)}…` : label}
+                {beginning(label, letters)}
               </text>
             )}
           </g>
@@ -149,7 +162,7 @@ function Loop({ layout, request }: { layout: TimelineLayout; request: Request })
           width={width}
           height={height}
         >
-          <title>{`${of.type} ${formatDuration(of.spentNs)}`}</title>
+          <title>{`${interruptionName(of)} ${formatDuration(of.spentNs)}`}</title>
         </rect>
       ))}
       {layout.jobs.map(({ x, y, width, height, of }) => (
@@ -204,7 +217,7 @@ function RunsTable({ request, span }: { request: Request; span: Span }) {
       .map((run) => ({ ...run, lane: 'loop', what: nameOf(run, home) })),
     ...timeline.interruptions
       .filter(seen)
-      .map((one) => ({ ...one, lane: one.class as string, what: one.type })),
+      .map((one) => ({ ...one, lane: one.class as string, what: interruptionName(one) })),
     ...timeline.jobs
       .filter(seen)
       .map((job) => ({ ...job, lane: 'pool', what: near(job.resource ?? 'job', home) })),
