@@ -1,10 +1,11 @@
 /** Two recordings compared: of one service, of a slower one, of what is no recording. */
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { elementsOf } from './junit-xml.mjs';
 import { makeFolder, PACKAGE, runBobtail } from './run-bobtail.mjs';
 import { assertValid } from './schemas.mjs';
 import { assertSnapshot } from './snapshots.mjs';
@@ -124,6 +125,35 @@ test('what was planted is found, with its cause, and told by gates', async () =>
   assert.match(undecided, /gate undecided: p99\.9 cannot be told, wanted <\+10\.0 %: p99\.9 needs/);
   assert.equal(nothing, undefined);
   assert.match(stdout, /^ {2}passed .*p50\.exec/m);
+});
+
+test('gates of a difference are JUnit tests, beside any answer', async (t) => {
+  const cwd = makeFolder(t);
+  const texts = ['route("GET /slow").p50<+5ms', 'p99.9<+10%', 'route("GET /slow").p50>+1us'];
+  const gates = texts.flatMap((text) => ['--fail-on', text]);
+  const files = ['--junit', 'gates.xml', '--html', 'diff.html'];
+  const args = ['diff', quick, slow, '--tail', '50', ...gates, ...files, '--json'];
+  const { code, stdout } = await runBobtail(args, { cwd });
+  assert.equal(code, 75);
+  assert.deepEqual(readdirSync(cwd).sort(), ['diff.html', 'gates.xml']);
+  const elements = elementsOf(readFileSync(join(cwd, 'gates.xml'), 'utf8'));
+  const [suites, suite, ...cases] = elements;
+  for (const { tests, failures, errors } of [suites, suite]) {
+    assert.deepEqual([tests, failures, errors], ['3', '1', '1']);
+  }
+  assert.deepEqual([suites.name, suite.name], ['bobtail', 'bobtail diff']);
+  const outcomes = JSON.parse(stdout).gates;
+  assert.deepEqual(
+    cases.filter(({ classname }) => classname === 'bobtail diff').map(({ name }) => name),
+    outcomes.map(({ gate }) => gate),
+  );
+  const [missed] = cases.filter(({ type }) => type === 'missed');
+  assert.match(missed.message, /p50 is \+\S+ ms \[.*\], wanted <\+5\.00 ms$/);
+  const [undecided] = cases.filter(({ type }) => type === 'undecided');
+  assert.match(undecided.message, /^p99\.9 cannot be told, wanted <\+10\.0 %: p99\.9 needs 10,000/);
+  const told = await runBobtail(['diff', quick, slow, '--junit', 'x.xml'], { cwd });
+  assert.deepEqual([told.code, told.stdout], [64, '']);
+  assert.equal(told.stderr, 'bobtail: --junit needs a gate: --fail-on (x.xml)\n');
 });
 
 test('a change within the noise misses no gate', () => {

@@ -13,7 +13,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { SaxesParser } from 'saxes';
+import { elementsOf } from './junit-xml.mjs';
 import { makeFolder, PACKAGE, runBobtail, SERVER } from './run-bobtail.mjs';
 import { assertValid } from './schemas.mjs';
 
@@ -46,16 +46,6 @@ before(async () => {
 after(() => rmSync(home, { recursive: true, force: true }));
 
 const gates = (...texts) => texts.flatMap((text) => ['--fail-on', text]);
-
-/** The element names and attributes of well-formed XML; fails where it is not. */
-function elementsOf(xml) {
-  const parser = new SaxesParser();
-  const elements = [];
-  parser.on('error', (error) => assert.fail(error));
-  parser.on('opentag', ({ name, attributes }) => elements.push({ name, ...attributes }));
-  parser.write(xml).close();
-  return elements;
-}
 
 const PARSED = [
   ['p99.9<50ms', { metric: { kind: 'percentile', percentile: 99.9 }, bound: 50e6, unit: 'time' }],

@@ -3,12 +3,14 @@
  * its gates.
  */
 import { type DiffGate, judgeDiffGates } from '../../gates/diff-gate';
+import { renderJunit } from '../../gates/junit';
 import type { GateOutcome } from '../../gates/outcome';
 import { analyzeDiff, analyzeDiffPage, type DiffPageData } from '../analysis';
 import { colorsFor, StatusLine, tell, widthOf, writeAnswer } from '../console';
-import { concludeGates, gateLines, gateTable, writeJunit } from '../gates/conclude';
+import { type TextOutput, writeTextFiles } from '../export/output-files';
+import { concludeGates, gateLines, gateTable } from '../gates/conclude';
 import type { Diff } from '../json/diff';
-import { writePageFile } from '../page/page-file';
+import { renderPage } from '../page/page-file';
 import { shownPath } from '../text/paths';
 import { renderDiff, renderDiffMarkdown } from './render-diff';
 
@@ -34,14 +36,17 @@ export async function diff(request: DiffRequest): Promise<void> {
   const { bare, page } = await analyze(request).finally(() => status.clear());
   const outcomes = judgeDiffGates(bare, gates);
   const answer = gates.length === 0 ? bare : { ...bare, gates: outcomes };
+  const text = format === undefined ? undefined : render(answer, outcomes, format, folders);
+  const files: TextOutput[] = [];
   if (html !== undefined && page !== undefined) {
-    await writePageFile('diff', html, folders, { ...page, diff: answer });
+    files.push({ out: html, text: renderPage('diff', folders, { ...page, diff: answer }) });
   }
   if (junit !== undefined) {
-    await writeJunit(junit, 'bobtail diff', outcomes);
+    files.push({ out: junit, text: renderJunit('bobtail diff', outcomes) });
   }
-  if (format !== undefined) {
-    await writeAnswer(render(answer, outcomes, format, folders));
+  await writeTextFiles(files);
+  if (text !== undefined) {
+    await writeAnswer(text);
   }
   if (html !== undefined && format === undefined) {
     await writeAnswer(shownPath(html));

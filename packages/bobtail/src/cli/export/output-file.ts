@@ -4,16 +4,12 @@
  * It is written beside its place and renamed when it is complete, also when Ctrl-C comes in
  * between. What is no file (a pipe, `/dev/stdout`) cannot be replaced and is written to directly.
  */
-import { randomBytes } from 'node:crypto';
-import { mkdirSync, realpathSync, renameSync, rmSync, type Stats, statSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { Failure, hasCode, writeFailure } from '../failure';
+import { mkdirSync } from 'node:fs';
+import { Failure, writeFailure } from '../failure';
+import { commit, discard, discardWhenInterrupted, isDirect, partialOf, statOf } from './partial';
 
 /** What the output is to be. */
 export type OutputKind = 'file' | 'folder';
-
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
  * Calls `write` with the path to write to and puts what it wrote in its place.
@@ -26,52 +22,24 @@ export async function writeWhole<T>(
   kind: OutputKind,
   write: (path: string) => Promise<T>,
 ): Promise<T> {
-  const there = statOf(out);
-  if (kind === 'file' && there !== undefined && !there.isFile()) {
-    if (there.isDirectory()) {
-      throw new Failure('cannotWrite', 'cannot write: is a folder', out);
-    }
+  if (kind === 'file' && isDirect(out)) {
     return write(out);
   }
-  if (kind === 'folder' && there !== undefined) {
+  if (kind === 'folder' && statOf(out) !== undefined) {
     throw new Failure('cannotWrite', 'cannot write: exists already', out);
   }
-  const place = there === undefined ? out : realpathSync(out);
-  const name = `.${basename(place)}.${randomBytes(6).toString('hex')}.partial`;
-  const partial = join(dirname(place), name);
-  const removeAtSignal = removeWhenInterrupted(partial);
+  const partial = partialOf(out);
+  const interruption = discardWhenInterrupted([partial.path]);
   try {
     if (kind === 'folder') {
-      make(partial, out);
+      make(partial.path, out);
     }
-    const result = await write(partial);
-    rename(partial, place, out);
+    const result = await write(partial.path);
+    commit(partial);
     return result;
   } finally {
-    removeAtSignal.stop();
-    rmSync(partial, { recursive: true, force: true });
-  }
-}
-
-/** Writes a text, whole or not at all. Rejects with a `Failure`. */
-export function writeTextFile(out: string, text: string): Promise<void> {
-  return writeWhole(out, 'file', async (path) => {
-    try {
-      await writeFile(path, text);
-    } catch (error) {
-      throw writeFailure(error, out);
-    }
-  });
-}
-
-function statOf(path: string): Stats | undefined {
-  try {
-    return statSync(path);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) {
-      return undefined;
-    }
-    throw writeFailure(error, path);
+    interruption.stop();
+    discard([partial.path]);
   }
 }
 
@@ -81,33 +49,4 @@ function make(partial: string, out: string): void {
   } catch (error) {
     throw writeFailure(error, out);
   }
-}
-
-function rename(partial: string, place: string, out: string): void {
-  try {
-    renameSync(partial, place);
-  } catch (error) {
-    throw writeFailure(error, out);
-  }
-}
-
-/**
- * Ends by the signal, at once, without leaving half an output.
- *
- * Not by `process.exit`, which waits for the analysis, and that may yet make the file.
- */
-function removeWhenInterrupted(partial: string): { stop(): void } {
-  const handlers = SIGNALS.map((signal) => {
-    const handler = (): void => {
-      rmSync(partial, { recursive: true, force: true });
-      process.kill(process.pid, signal);
-    };
-    process.once(signal, handler);
-    return () => process.removeListener(signal, handler);
-  });
-  return {
-    stop: () => {
-      for (const remove of handlers) remove();
-    },
-  };
 }

@@ -1,22 +1,11 @@
-/** Gates at the command line: shown with the answer, written as JUnit XML, told by exit codes. */
-import { renderJunit } from '../../gates/junit';
+/** Gates at the command line: shown with the answer, told by exit codes. */
 import { type GateOutcome, measuredText, sentenceOf } from '../../gates/outcome';
 import { tell } from '../console';
 import { EXIT_CODES } from '../exit-codes';
-import { writeTextFile } from '../export/output-file';
 import type { Look } from '../report/render-terminal';
 import { plain } from '../text/plain';
 import { markdownCell } from '../text/recorded-text';
 import { alignRows } from '../text/table';
-
-/** Writes the outcomes, whole or not at all. */
-export function writeJunit(
-  out: string,
-  suite: string,
-  outcomes: readonly GateOutcome[],
-): Promise<void> {
-  return writeTextFile(out, renderJunit(suite, outcomes));
-}
 
 /** One line on stderr for each gate that did not pass, and the exit code of the worst. */
 export function concludeGates(outcomes: readonly GateOutcome[]): void {

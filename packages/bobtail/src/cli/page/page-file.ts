@@ -6,7 +6,6 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeTextFile } from '../export/output-file';
 import { Failure, hasCode } from '../failure';
 import { shownPath } from '../text/paths';
 
@@ -19,21 +18,16 @@ const GAP = '@@BOBTAIL-DATA@@';
 export type PageName = 'report' | 'diff';
 
 /**
- * Writes a page to `file`, whole or not at all. Rejects with a `Failure`.
+ * The text of a page. Throws a `Failure`.
  *
  * `folders` are the recordings, as the user named them; `page` is what the page shows.
  */
-export async function writePageFile(
-  name: PageName,
-  file: string,
-  folders: readonly string[],
-  page: object,
-): Promise<void> {
+export function renderPage(name: PageName, folders: readonly string[], page: object): string {
   const [before, after] = readTemplate(name);
   const { version } = JSON.parse(readFileSync(PACKAGE_PATH, 'utf8')) as { version: string };
   const meta = { version, home: process.cwd(), folders: folders.map(shownPath) };
   const data = JSON.stringify({ meta, page }).replaceAll('<', '\\u003c');
-  await writeTextFile(file, `${before}${data}${after}`);
+  return `${before}${data}${after}`;
 }
 
 function readTemplate(name: PageName): [string, string] {

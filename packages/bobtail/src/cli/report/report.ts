@@ -4,13 +4,14 @@
  */
 import type { Gate } from '../../gates/gate';
 import { judgeGates } from '../../gates/judge';
+import { renderJunit } from '../../gates/junit';
 import type { GateOutcome } from '../../gates/outcome';
 import { analyzePage, analyzeReport, type PageData } from '../analysis';
 import { colorsFor, StatusLine, tell, widthOf, writeAnswer } from '../console';
-import { writeTextFile } from '../export/output-file';
-import { concludeGates, gateLines, gateTable, writeJunit } from '../gates/conclude';
+import { type TextOutput, writeTextFiles } from '../export/output-files';
+import { concludeGates, gateLines, gateTable } from '../gates/conclude';
 import type { Report } from '../json/report';
-import { writePageFile } from '../page/page-file';
+import { renderPage } from '../page/page-file';
 import { shownPath } from '../text/paths';
 import { renderMarkdown } from './render-markdown';
 import { renderReport } from './render-terminal';
@@ -39,10 +40,11 @@ export async function report(request: ReportRequest): Promise<void> {
   const status = new StatusLine(request.quiet);
   status.show(`bobtail: reading ${shownPath(folder)}`);
   const analyzed = await analyze(request).finally(() => status.clear());
-  await writeFiles(request, analyzed);
   const { answer, outcomes } = analyzed;
-  if (format !== undefined) {
-    await writeAnswer(render(answer, outcomes, format, folder));
+  const text = format === undefined ? undefined : render(answer, outcomes, format, folder);
+  await writeTextFiles(filesOf(request, analyzed));
+  if (text !== undefined) {
+    await writeAnswer(text);
   }
   if (html !== undefined && format === undefined && !request.afterwards) {
     await writeAnswer(shownPath(html));
@@ -70,19 +72,21 @@ async function analyze(request: ReportRequest): Promise<Analyzed> {
   return { answer, outcomes, ...(page && { page: { ...page, report: answer } }) };
 }
 
-async function writeFiles(
+function filesOf(
   { folder, html, junit, markdownFile }: ReportRequest,
   { answer, outcomes, page }: Analyzed,
-): Promise<void> {
+): TextOutput[] {
+  const files: TextOutput[] = [];
   if (html !== undefined && page !== undefined) {
-    await writePageFile('report', html, [folder], page);
+    files.push({ out: html, text: renderPage('report', [folder], page) });
   }
   if (junit !== undefined) {
-    await writeJunit(junit, 'bobtail report', outcomes);
+    files.push({ out: junit, text: renderJunit('bobtail report', outcomes) });
   }
   if (markdownFile !== undefined) {
-    await writeTextFile(markdownFile, `${markdownOf(answer, outcomes)}\n`);
+    files.push({ out: markdownFile, text: `${markdownOf(answer, outcomes)}\n` });
   }
+  return files;
 }
 
 type Format = NonNullable<ReportRequest['format']>;
