@@ -10,9 +10,8 @@ import net = require('node:net');
 import { replace } from './disguise';
 import { attempt } from './mechanisms';
 import { followServer, noteListening, startRecording } from './recording';
+import { servesHttp } from './serves-http';
 import type { Settings } from './settings';
-
-const HTTP2_SERVER = /^Http2(?:Secure)?Server$/;
 
 /** Wraps `net.Server.prototype.listen`, which http, https and cluster workers use as well. */
 export function startAtFirstListen(settings: Settings): void {
@@ -33,19 +32,4 @@ export function startAtFirstListen(settings: Settings): void {
     return result;
   }
   replace(net.Server.prototype, 'listen', listen);
-}
-
-/**
- * Whether `server` is of `http`, `https` or `http2`. Not by class: asking for those would load
- * modules that the application does not use.
- */
-function servesHttp(server: net.Server): boolean {
-  const { closeIdleConnections } = server as { closeIdleConnections?: unknown };
-  if (typeof closeIdleConnections === 'function') return true;
-  let prototype: object | null = server;
-  while (prototype !== null) {
-    if (HTTP2_SERVER.test(prototype.constructor.name)) return true;
-    prototype = Object.getPrototypeOf(prototype);
-  }
-  return false;
 }

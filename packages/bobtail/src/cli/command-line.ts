@@ -355,6 +355,11 @@ function addTune(program: Command): void {
     .passThroughOptions()
     .requiredOption('--on-port <command>', 'the load, run with $PORT in every round')
     .option('--memory <size>', "what the service may use (default: the container's limit)")
+    .addOption(
+      new Option('--objective <which>', 'what is to become less')
+        .choices(['tail', 'cpu'])
+        .default('tail'),
+    )
     .option('--rounds <n>', 'rounds of each race, at most', '10')
     .option('--proof-rounds <n>', 'rounds of the proof; fewer than 8 prove nothing', '12')
     .option('--try <flags>', 'try these instead, such as "--max-semi-space-size=32"', collect, [])
@@ -409,6 +414,13 @@ interface BoostFlags {
   latency?: string;
   cpu?: string;
   budget: string;
+  prove: boolean;
+  onPort?: string;
+  rounds?: string;
+  warmup?: string;
+  duration?: string;
+  seed?: string;
+  json?: boolean;
   metrics?: string;
   otlp?: string;
   out?: string;
@@ -434,10 +446,23 @@ function addBoost(program: Command): void {
     .option('--metrics <address>', 'serve metrics to Prometheus, such as 127.0.0.1:9464')
     .option('--otlp <url>', "send metrics to OpenTelemetry's receiver, over HTTP")
     .option('-o, --out <file>', 'write what it did as JSON')
+    .option('--prove', 'say whether it helps, in turns with the service at base speed', false)
+    .option('--on-port <command>', 'with --prove: the load, run with $PORT in every round')
+    .option('--rounds <n>', 'with --prove: fewer than 8 prove nothing (default: 12)')
+    .option('--warmup <seconds>', 'with --prove: leave this time out of each round')
+    .option('--duration <seconds>', 'with --prove: stop a round after so long under load')
+    .option('--seed <n>', 'with --prove: order of the arms (default: another each time)')
+    .option('--json', 'with --prove: the answer as JSON')
     .option('-q, --quiet', 'no progress, no summary', false)
     .action(async (command: string[], flags: BoostFlags) => {
-      const { parseDrive, parseListeners } = await import('./boost/flags');
+      const { parseDrive, parseListeners, parseProve } = await import('./boost/flags');
       const drive = parseDrive(flags);
+      const proof = parseProve(command, drive, flags);
+      if (proof !== undefined) {
+        const { proveBoost } = await import('./boost/prove');
+        await proveBoost(proof);
+        return;
+      }
       const listeners = parseListeners(flags);
       const { boost } = await import('./boost/boost');
       const { out, quiet } = flags;

@@ -32,6 +32,10 @@ export const EXIT_CODES = {
   gateUndecided: 76,
   /** The service as it is needs more memory than `tune` was given. */
   beyondMemory: 77,
+  /** A proof ended: the change did not help. */
+  didNotHelp: 78,
+  /** A proof ended without a verdict: too few rounds, requests or working loads. */
+  notProved: 79,
   /** The command may not be executed (as shells have it). */
   notExecutable: 126,
   /** The command does not exist (as shells have it). */

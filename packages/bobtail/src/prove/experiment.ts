@@ -3,18 +3,27 @@
  *
  * Running one arm after the other would compare the machine of one quarter of an hour with that of
  * the next; within a round all arms share the same minutes. A round that was not finished counts
- * for nobody.
+ * for nobody. Where a failing load may be what is at stake, it is counted and the round is not.
  */
 import type { Arm } from './arm';
-import { type LossOf, type RoundLimits, type RoundResult, runRound, type Subject } from './round';
+import {
+  type LossOf,
+  type RoundLimits,
+  type RoundResult,
+  type Runner,
+  runRound,
+  type Subject,
+} from './round';
 import type { Sample } from './sample';
 import { shuffled } from './shuffle';
 
 /** What is known of an arm. */
 export interface ArmRecord {
   readonly arm: Arm;
-  /** One for each round from the first, until it left. */
+  /** One for each round that counts, from the first, until it left. */
   readonly samples: readonly Sample[];
+  /** Numbers of the rounds in which its load failed; only where that does not take it out. */
+  readonly failedRounds: readonly number[];
   /** Why it left before the end; undefined while it is in. */
   readonly out: { readonly of: LossOf | 'race' | 'budget'; readonly reason: string } | undefined;
 }
@@ -26,6 +35,10 @@ export interface ExperimentOptions {
   readonly rounds: number;
   readonly random: () => number;
   readonly limits: RoundLimits;
+  /** How an arm is run once; with a recording by default. */
+  readonly run?: Runner;
+  /** An arm whose load fails stays in, and the round counts for nobody. */
+  readonly keepsFailing?: boolean;
   /** Told before each run. */
   readonly progress?: (at: Progress) => void;
   /** Arms that leave after a round, with the reason; it is given all, also those that are out. */
@@ -57,12 +70,18 @@ export interface Experiment {
 interface Growing {
   readonly arm: Arm;
   readonly samples: Sample[];
+  readonly failedRounds: number[];
   out: ArmRecord['out'];
 }
 
 /** Runs the rounds. Rejects with a `Failure` when a command cannot be started at all. */
 export async function experiment(options: ExperimentOptions): Promise<Experiment> {
-  const records: Growing[] = options.arms.map((arm) => ({ arm, samples: [], out: undefined }));
+  const records: Growing[] = options.arms.map((arm) => ({
+    arm,
+    samples: [],
+    failedRounds: [],
+    out: undefined,
+  }));
   const inside = (): Growing[] => records.filter((one) => one.out === undefined);
   for (let round = 1; round <= options.rounds; round += 1) {
     const measured = await runAll(options, inside(), round);
@@ -84,23 +103,34 @@ async function runAll(
   round: number,
 ): Promise<Map<Growing, Sample> | undefined> {
   const measured = new Map<Growing, Sample>();
+  let hasFailed = false;
   for (const record of shuffled(records, options.random)) {
-    const { rounds, subject, limits } = options;
+    const { rounds } = options;
     options.progress?.({ round, rounds, arm: record.arm.name, armsLeft: records.length });
-    const result = await runTwice(subject, record.arm, limits);
+    const result = await runTwice(options, record.arm);
     if (result.kind === 'interrupted') return undefined;
-    if (result.kind === 'measured') measured.set(record, result.sample);
-    else record.out = { of: result.of, reason: result.reason };
+    if (result.kind === 'measured') {
+      measured.set(record, result.sample);
+    } else if (options.keepsFailing === true && isOfLoad(result)) {
+      record.failedRounds.push(round);
+      hasFailed = true;
+    } else {
+      record.out = { of: result.of, reason: result.reason };
+    }
   }
-  return measured;
+  return hasFailed ? new Map() : measured;
 }
 
 /**
  * A run, and once more when its load failed or took too long: that may have been the machine,
  * and an arm is out for good. A service that died has shown what it does under the change.
  */
-async function runTwice(subject: Subject, arm: Arm, limits: RoundLimits): Promise<RoundResult> {
-  const first = await runRound(subject, arm, limits);
-  const isOfMachine = first.kind === 'lost' && (first.of === 'load' || first.of === 'time');
-  return isOfMachine ? runRound(subject, arm, limits) : first;
+async function runTwice(options: ExperimentOptions, arm: Arm): Promise<RoundResult> {
+  const { subject, limits, run = runRound } = options;
+  const first = await run(subject, arm, limits);
+  return isOfLoad(first) ? run(subject, arm, limits) : first;
+}
+
+function isOfLoad(result: RoundResult): boolean {
+  return result.kind === 'lost' && (result.of === 'load' || result.of === 'time');
 }

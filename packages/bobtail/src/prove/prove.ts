@@ -8,7 +8,7 @@ import { analyzeRounds, type Ratio, type Round, type RoundsDiff } from '../cli/a
 import { type Arm, CONTROL, UNCHANGED } from './arm';
 import { type ArmRecord, type ExperimentOptions, experiment } from './experiment';
 import type { Sample } from './sample';
-import { type Judgement, judge } from './verdict';
+import { type Judgement, judge, judgeFailures, type Objective } from './verdict';
 
 /** Fewer rounds give no interval. */
 export const PROOF_ROUNDS_MIN = 8;
@@ -32,31 +32,59 @@ export interface Proof extends Judgement {
   readonly records: readonly ArmRecord[];
 }
 
+/** How it is proved. */
+export interface ProveOptions
+  extends Omit<ExperimentOptions, 'arms' | 'leave' | 'enough' | 'keepsFailing'> {
+  /** By default the tail. */
+  readonly objective?: Objective;
+  /** What the change is compared with, and that again; the service as it is by default. */
+  readonly unchanged?: readonly [unchanged: Arm, again: Arm];
+}
+
 /** Runs the proof of `change`. Rejects with a `Failure` when a command cannot be started. */
-export async function prove(
-  change: Arm,
-  options: Omit<ExperimentOptions, 'arms' | 'leave' | 'enough'>,
-): Promise<Proof> {
-  const arms = [UNCHANGED, change, CONTROL];
+export async function prove(change: Arm, options: ProveOptions): Promise<Proof> {
+  const [base, control] = options.unchanged ?? [UNCHANGED, CONTROL];
+  const arms = [base, change, control];
   // When one is out there is nothing left to compare.
   const enough = (records: readonly ArmRecord[]): boolean =>
     records.some((one) => one.out !== undefined);
-  const { records, interrupted } = await experiment({ ...options, arms, enough });
+  const keepsFailing = true;
+  const { records, interrupted } = await experiment({ ...options, arms, enough, keepsFailing });
   const rounds = Math.min(...records.map((one) => one.samples.length));
   const common = { change: change.name, rounds, interrupted, records };
+  const none = { percentile: null, effect: null, control: null };
   const out = records.find((one) => one.out !== undefined);
-  if (rounds === 0 || out !== undefined) {
-    const reason =
-      out?.out === undefined ? 'no round was finished' : `${out.arm.name}: ${out.out.reason}`;
-    const verdict = out?.arm === change ? 'did-not-help' : 'not-enough-samples';
-    return { ...common, verdict, percentile: null, reason, effect: null, control: null };
+  if (out?.out !== undefined) {
+    const verdict = out.arm === change ? 'did-not-help' : 'not-enough-samples';
+    return { ...common, ...none, verdict, reason: `${out.arm.name}: ${out.out.reason}` };
   }
-  const [unchanged = [], changed = [], again = []] = records.map((one) => one.samples);
-  const [effect, control] = [
-    await compareArms(unchanged.slice(0, rounds), changed.slice(0, rounds)),
-    await compareArms(unchanged.slice(0, rounds), again.slice(0, rounds)),
-  ];
-  return { ...common, ...judge(effect.diff, control.diff), effect, control };
+  const failures = judgeFailed(records);
+  const compared = rounds === 0 ? undefined : await compareAll(records);
+  if (compared === undefined) {
+    const hasFailed = records.some((one) => one.failedRounds.length > 0);
+    const reason = hasFailed ? 'in every round a load failed' : 'no round was finished';
+    const verdict = 'not-enough-samples' as const;
+    return { ...common, ...none, verdict, reason, ...failures };
+  }
+  const judged = judge(compared.effect.diff, compared.control.diff, options.objective);
+  return { ...common, ...compared, ...(failures ?? judged) };
+}
+
+function judgeFailed(records: readonly ArmRecord[]): Judgement | undefined {
+  const [unchanged = [], changed = [], control = []] = records.map((one) => one.failedRounds);
+  return judgeFailures({ unchanged, changed, control });
+}
+
+/** The change against the unchanged service, and that against itself. */
+async function compareAll(records: readonly ArmRecord[]) {
+  const rounds = Math.min(...records.map((one) => one.samples.length));
+  const [unchanged = [], changed = [], again = []] = records.map((one) =>
+    one.samples.slice(0, rounds),
+  );
+  return {
+    effect: await compareArms(unchanged, changed),
+    control: await compareArms(unchanged, again),
+  };
 }
 
 /** How arm `b` differs from `a`; sample `i` of one was taken beside sample `i` of the other. */

@@ -44,6 +44,9 @@ export interface RoundLimits {
   readonly signal: AbortSignal;
 }
 
+/** Runs an arm once. Rejects with a `Failure` when the command cannot be started. */
+export type Runner = (subject: Subject, arm: Arm, limits: RoundLimits) => Promise<RoundResult>;
+
 const MAX_BYTES = 512 * 2 ** 20;
 const MAX_TOTAL_BYTES = 4 * 2 ** 30;
 const NS_PER_MS = 1e6;

@@ -13,6 +13,16 @@ export interface Sample {
   readonly peakRssBytes: number;
   /** Collections, by kind: how many, and how long together. */
   readonly collections: readonly { kind: string; pauses: number; totalNs: number }[];
+  /** Of a service that was boosted: what was done, over its whole life. */
+  readonly boost?: Boosted;
+}
+
+/** What a driver did in one run. */
+export interface Boosted {
+  readonly boosts: number;
+  readonly boostedShare: number;
+  /** By the model, relative to no boost; null where it has no points. */
+  readonly energyRelative: number | null;
 }
 
 /** Percentiles that may be told, highest first, as in a report. */

@@ -9,6 +9,7 @@ import { CONTROL, UNCHANGED } from '../prove/arm';
 import { type ArmRecord, experiment, type Leaving, type Progress } from '../prove/experiment';
 import type { RoundLimits, Subject } from '../prove/round';
 import { percentileNs, type Sample } from '../prove/sample';
+import type { Objective } from '../prove/verdict';
 import type { FlagArm } from './flag-arm';
 import { losers, meanRatio } from './race';
 
@@ -18,7 +19,9 @@ export interface SearchOptions {
   readonly arms: readonly FlagArm[];
   readonly rounds: number;
   readonly budgetBytes: number;
-  /** Where arms are compared in a round. */
+  /** What arms are compared by in a round. */
+  readonly objective: Objective;
+  /** Where the tail is. */
   readonly percentile: number;
   readonly random: () => number;
   readonly limits: RoundLimits;
@@ -53,9 +56,10 @@ export interface Search {
 /** Races. Rejects with a `Failure` when a command cannot be started at all. */
 export async function search(options: SearchOptions): Promise<Search> {
   const tail = (sample: Sample): number => percentileNs(sample.latencies, options.percentile);
+  const raced = options.objective === 'cpu' ? cpu : tail;
   const isControl = ({ arm }: ArmRecord): boolean => arm === UNCHANGED || arm === CONTROL;
   const leave = (records: readonly ArmRecord[]): Map<string, Leaving> => {
-    const figures = new Map(records.map(({ arm, samples }) => [arm.name, samples.map(tail)]));
+    const figures = new Map(records.map(({ arm, samples }) => [arm.name, samples.map(raced)]));
     const lost = new Set(losers(figures));
     const leaving = new Map<string, Leaving>();
     for (const record of records.filter((one) => one.out === undefined && !isControl(one))) {
@@ -74,7 +78,7 @@ export async function search(options: SearchOptions): Promise<Search> {
   const { records, interrupted } = await experiment({ ...options, arms, leave, enough });
   const base = records[0]?.samples ?? [];
   const flagsOf = new Map(options.arms.map((arm) => [arm.name, arm.flags]));
-  const raced = records.map((record) => ({
+  const told = records.map((record) => ({
     name: record.arm.name,
     flags: flagsOf.get(record.arm.name) ?? [],
     out: record.out,
@@ -82,14 +86,18 @@ export async function search(options: SearchOptions): Promise<Search> {
     ratios: ratiosOf(record.samples, base, tail),
     peakRssBytes: peakOf(record.samples),
   }));
-  return { arms: raced, interrupted };
+  return { arms: told, interrupted };
 }
 
 /** The best of those that are in and better than the unchanged service, best first. */
-export function ranked(raced: readonly RacedArm[]): RacedArm[] {
-  const tail = (one: RacedArm): number => one.ratios?.tail ?? Infinity;
-  const better = raced.filter((one) => one.flags.length > 0 && !one.out && tail(one) < 1);
-  return better.sort((a, b) => tail(a) - tail(b));
+export function ranked(raced: readonly RacedArm[], objective: Objective): RacedArm[] {
+  const cost = (one: RacedArm): number => one.ratios?.[objective] ?? Infinity;
+  const better = raced.filter((one) => one.flags.length > 0 && !one.out && cost(one) < 1);
+  return better.sort((a, b) => cost(a) - cost(b));
+}
+
+function cpu({ cpuNsPerRequest }: Sample): number {
+  return cpuNsPerRequest;
 }
 
 function peakOf(samples: readonly Sample[]): number | null {
@@ -105,7 +113,7 @@ function ratiosOf(
     meanRatio(own.map(figure), base.map(figure));
   const ratios = {
     tail: ratio(tail),
-    cpu: ratio((one) => one.cpuNsPerRequest),
+    cpu: ratio(cpu),
     throughput: ratio((one) => one.requestsPerS),
     memory: ratio((one) => one.peakRssBytes),
   };

@@ -10,6 +10,7 @@ import type { Progress } from '../prove/experiment';
 import { type Proof, prove } from '../prove/prove';
 import type { RoundLimits, Subject } from '../prove/round';
 import { seededRandom } from '../prove/shuffle';
+import type { Objective } from '../prove/verdict';
 import type { Budget } from './budget';
 import { type Calibration, calibrate, unchangedLost } from './calibration';
 import { combinedChanges, type Surroundings, singleChanges } from './candidates';
@@ -21,6 +22,8 @@ import { type RacedArm, ranked, search } from './search';
 export interface TuneOptions {
   readonly subject: Subject;
   readonly budget: Budget;
+  /** What is to become less. */
+  readonly objective: Objective;
   /** At most so many rounds of each race. */
   readonly rounds: number;
   readonly proofRounds: number;
@@ -102,9 +105,10 @@ class Tuning {
     });
     const single = await this.#race('single', arms);
     if (single === undefined) return this.#ended(undefined, undefined, true);
-    const found = ranked(single).map((one) => ({
+    const { objective } = this.#options;
+    const found = ranked(single, objective).map((one) => ({
       arm: flagArm(one.flags),
-      ratio: one.ratios?.tail ?? Infinity,
+      ratio: one.ratios?.[objective] ?? Infinity,
     }));
     let choice: FlagArm | undefined = found[0]?.arm;
     const around = this.#options.tries.length > 0 ? [] : combinedChanges(found, here);
@@ -112,12 +116,13 @@ class Tuning {
     if (around.length > 1) {
       const combined = await this.#race('combined', around);
       if (combined === undefined) return this.#ended(choice, undefined, true);
-      const [best] = ranked(combined);
+      const [best] = ranked(combined, objective);
       choice = best === undefined ? undefined : flagArm(best.flags);
     }
     if (choice === undefined) return this.#ended(undefined, undefined, false);
     const proof = await prove(choice, {
       subject: this.#options.subject,
+      objective,
       rounds: this.#options.proofRounds,
       random: this.#random,
       limits: this.#limits,
@@ -149,10 +154,11 @@ class Tuning {
 
   /** Undefined when it was interrupted; what is known by then is kept. */
   async #race(name: Stage['name'], arms: readonly FlagArm[]): Promise<RacedArm[] | undefined> {
-    const { subject, rounds, budget, progress } = this.#options;
+    const { subject, rounds, budget, objective, progress } = this.#options;
     const raced = await search({
       subject,
       arms,
+      objective,
       rounds,
       budgetBytes: budget.bytes,
       percentile: this.#calibration.percentile,

@@ -15,6 +15,7 @@ const OPTIONS = {
   budget: { bytes: 512 * 2 ** 20, source: 'cgroup-v2' },
   rounds: 8,
   proofRounds: 8,
+  objective: 'tail',
   seed: 4,
   tries: [],
 };
@@ -40,7 +41,11 @@ function tuned(verdict) {
     ...comparison,
     percentiles: [{ percentile: 99, ...RATIO, b: 41e6, ratio: 1.02, low: 0.9, high: 1.1 }],
   };
-  const records = [UNCHANGED, choice, CONTROL].map((one) => ({ arm: one, samples: samples(1, 8) }));
+  const records = [UNCHANGED, choice, CONTROL].map((one) => ({
+    arm: one,
+    samples: samples(1, 8),
+    failedRounds: [],
+  }));
   return {
     interrupted: false,
     calibration: {

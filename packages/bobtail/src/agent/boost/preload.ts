@@ -9,6 +9,8 @@ import net = require('node:net');
 import { writeSync } from 'node:fs';
 
 import { replace } from '../disguise';
+import { writeListening } from '../files';
+import { servesHttp } from '../serves-http';
 import { type BoostSettings, readBoostSettings } from './settings';
 
 const STDERR = 2;
@@ -38,9 +40,21 @@ function startAtFirstListen(settings: BoostSettings): void {
       }
     }
     // biome-ignore lint/complexity/noArguments: passes on exactly what it was given
-    return Reflect.apply(original, this, arguments);
+    const result = Reflect.apply(original, this, arguments);
+    this.once('listening', () => noteListening(settings, this));
+    return result;
   }
   replace(net.Server.prototype, 'listen', listen);
+}
+
+/** Where it listens, for who starts the load of a proof. */
+function noteListening({ folder }: BoostSettings, server: net.Server): void {
+  try {
+    writeListening(folder, server.address(), servesHttp(server));
+  } catch (error) {
+    // The command that reads it has ended and taken the folder along; the service goes on.
+    void error;
+  }
 }
 
 try {

@@ -12,12 +12,12 @@ import { canonicalPolicy } from '../analysis';
 import { StatusLine, tell } from '../console';
 import { writeFailure } from '../failure';
 import type { Outcome } from '../json/run';
-import { AGENT_FOLDER, checkAgent } from '../record/agent-environment';
+import { checkAgent } from '../record/agent-environment';
 import { checkNodeVersion, nodeVersionOf } from '../record/command';
-import { withAgent } from '../record/node-options';
 import { startService } from '../record/session';
 import { exitLike, forwardSignals } from '../record/signals';
 import { formatDuration } from '../text/units';
+import { boostEnv } from './environment';
 import { type Live, LiveBoost } from './live';
 import { type Listeners, startTelling } from './metrics/telling';
 import { type BoostSummary, renderRequests, renderSummary } from './summary';
@@ -115,15 +115,4 @@ function leave(summary: BoostSummary, { out, quiet }: BoostOptions, isDriven: bo
       tell(`bobtail: ${writeFailure(error, out).message}`);
     }
   }
-}
-
-/** The environment of a boosted command. */
-function boostEnv(folder: string, drive: DriveOptions): NodeJS.ProcessEnv {
-  const agent = join(AGENT_FOLDER, 'boost', 'preload.js');
-  return {
-    ...process.env,
-    NODE_OPTIONS: withAgent(process.env.NODE_OPTIONS, agent),
-    BOBTAIL_BOOST_DIR: folder,
-    BOBTAIL_BOOST: JSON.stringify(drive),
-  };
 }

@@ -1,10 +1,13 @@
 /** The options of `boost`, checked: what may be typed, and what it means. */
+import { randomInt } from 'node:crypto';
 import type { DriveOptions } from '../../agent/boost/settings';
 import { Failure } from '../failure';
-import { parseDurationNs } from '../quantity';
+import { PROVE_ROUNDS, parseRounds, parseSpan, SEED_MAX } from '../proof/flags';
+import { parseCount, parseDurationNs } from '../quantity';
 import { parseEndpoint } from './metrics/otlp';
 import { parseAddress } from './metrics/prometheus';
 import type { Listeners } from './metrics/telling';
+import type { ProveRequest } from './prove';
 
 const KHZ_PER_GHZ = 1e6;
 const CPUS_MAX = 1024;
@@ -38,6 +41,45 @@ export function parseListeners(flags: { metrics?: string; otlp?: string }): List
   return {
     ...(metrics === undefined ? {} : { metrics: parseAddress(metrics, '--metrics') }),
     ...(otlp === undefined ? {} : { otlp: parseEndpoint(otlp, '--otlp') }),
+  };
+}
+
+/** What is typed for a proof. */
+export interface ProveFlags {
+  readonly prove: boolean;
+  readonly onPort?: string;
+  readonly rounds?: string;
+  readonly warmup?: string;
+  readonly duration?: string;
+  readonly seed?: string;
+  readonly json?: boolean;
+  readonly quiet: boolean;
+}
+
+/** What is proved; undefined when nothing is. Throws a `Failure`. */
+export function parseProve(
+  command: readonly string[],
+  drive: DriveOptions,
+  flags: ProveFlags,
+): ProveRequest | undefined {
+  const { prove, onPort, rounds, warmup, duration, seed, json, quiet } = flags;
+  if (!prove) {
+    const [name] = Object.entries({ onPort, rounds, warmup, duration, seed, json })
+      .filter(([, value]) => value !== undefined)
+      .map(([option]) => option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`));
+    if (name !== undefined) throw new Failure('usage', 'this goes with --prove only', `--${name}`);
+    return undefined;
+  }
+  if (onPort === undefined || onPort.trim() === '') {
+    throw new Failure('usage', '--prove needs a load: --on-port <command>');
+  }
+  return {
+    subject: { command, onPort, ...parseSpan(warmup, duration) },
+    drive,
+    rounds: parseRounds(rounds ?? String(PROVE_ROUNDS), '--rounds'),
+    seed: seed === undefined ? randomInt(1, SEED_MAX) : parseCount(seed, '--seed'),
+    format: json ? 'json' : 'text',
+    quiet,
   };
 }
 

@@ -1,6 +1,6 @@
 /** The answer of `tune` (`spec/tune.schema.json`); ratios are "by the unchanged service". */
 import type { Comparison } from '../../prove/prove';
-import type { ProofVerdict } from '../../prove/verdict';
+import type { Objective, ProofVerdict } from '../../prove/verdict';
 import type { Budget } from '../../tune/budget';
 import type { Ratios } from '../../tune/search';
 
@@ -24,7 +24,7 @@ export interface TunedArm {
   readonly rounds: readonly TunedRound[];
 }
 
-/** An arm that no other beats in tail, CPU time and memory together. */
+/** An arm that no other beats in tail, throughput, memory and energy together. */
 export interface ParetoArm extends Ratios {
   readonly name: string;
   readonly flags: readonly string[];
@@ -54,6 +54,8 @@ export interface TuneAnswer {
     readonly source: 'modelled';
     readonly model: string;
   };
+  /** What was to become less: where arms were raced and the choice was proved. */
+  readonly objective: Objective;
   readonly seed: number;
   readonly races: readonly {
     readonly name: 'single' | 'combined';
@@ -62,6 +64,7 @@ export interface TuneAnswer {
   readonly pareto: readonly ParetoArm[];
   readonly proof: {
     readonly flags: readonly string[];
+    readonly objective: Objective;
     readonly verdict: ProofVerdict;
     readonly reason: string;
     readonly percentile: number | null;
@@ -69,7 +72,8 @@ export interface TuneAnswer {
     readonly effect: Comparison | null;
     /** The unchanged service against itself. */
     readonly control: Comparison | null;
-    readonly arms: readonly TunedArm[];
+    /** Rounds in which a load failed are counted, and count for nobody. */
+    readonly arms: readonly (TunedArm & { readonly failedRounds: number })[];
   } | null;
   /** What to use; null unless it was proved to help. */
   readonly recommendation: {

@@ -1,17 +1,21 @@
 /** What was tuned as the answer that is printed and documented: pure. */
 
+import type { Comparison } from '../../prove/prove';
 import { highestSupported, PERCENTILES, percentileNs, type Sample } from '../../prove/sample';
+import type { Objective } from '../../prove/verdict';
 import { isNode, withFlags } from '../../tune/flag-arm';
 import { paretoSet } from '../../tune/pareto';
 import type { RacedArm } from '../../tune/search';
 import type { Tuned, TuneOptions } from '../../tune/tune';
 import type { ParetoArm, TuneAnswer, TunedArm, TunedRound } from '../json/tune';
 
+/** Throughput is told apart by a fiftieth. */
+const THROUGHPUT_STEPS = 50;
 const MODEL = 'CPU time per request, at one fixed frequency';
 
 /** The answer. */
 export function answerOf(tuned: Tuned, options: Omit<TuneOptions, 'progress'>): TuneAnswer {
-  const { subject, budget, seed } = options;
+  const { subject, budget, seed, objective } = options;
   const { calibration } = tuned;
   return {
     schema: 'bobtail-tune/1',
@@ -30,13 +34,14 @@ export function answerOf(tuned: Tuned, options: Omit<TuneOptions, 'progress'>): 
           },
     memory: budget,
     energy: { source: 'modelled', model: MODEL },
+    objective,
     seed,
     races: tuned.stages.map(({ name, arms }) => ({
       name,
       arms: arms.map((arm) => ({ ...tunedArm(arm), ratios: arm.ratios })),
     })),
     pareto: paretoOf(tuned),
-    proof: proofOf(tuned),
+    proof: proofOf(tuned, objective),
     recommendation: recommend(tuned, subject.command),
   };
 }
@@ -49,7 +54,9 @@ function paretoOf({ stages }: Tuned): ParetoArm[] {
     if (one.ratios === null || one.peakRssBytes === null || isLost(one)) continue;
     if (one.flags.length === 0 && !isUnchanged) continue;
     const { name, flags, ratios, peakRssBytes } = one;
-    const costs = [ratios.tail, ratios.cpu, ratios.memory];
+    // Under an open load throughput differs by noise alone, until a service cannot keep up.
+    const throughput = Math.round(ratios.throughput * THROUGHPUT_STEPS) / THROUGHPUT_STEPS;
+    const costs = [ratios.tail, ratios.cpu, ratios.memory, 1 / throughput];
     const rounds = one.samples.length;
     const energy = ratios.cpu;
     arms.set(name, { name, flags, ...ratios, energy, peakRssBytes, rounds, costs });
@@ -62,18 +69,21 @@ function isLost({ out }: RacedArm): boolean {
   return out !== undefined && out.of !== 'race';
 }
 
-function proofOf({ proof, choice }: Tuned): TuneAnswer['proof'] {
+function proofOf({ proof, choice }: Tuned, objective: Objective): TuneAnswer['proof'] {
   if (proof === undefined || choice === undefined) return null;
   const { verdict, reason, percentile, rounds, effect, control, records } = proof;
-  const arms = records.map(({ arm, samples, out }) => {
+  const arms = records.map(({ arm, samples, out, failedRounds }) => {
     const flags = arm.name === choice.name ? choice.flags : [];
-    return tunedArm({ name: arm.name, flags, samples, out });
+    const told = tunedArm({ name: arm.name, flags, samples, out });
+    return { ...told, failedRounds: failedRounds.length };
   });
+  const { flags } = choice;
   const figures = { effect: withoutDiff(effect), control: withoutDiff(control) };
-  return { flags: choice.flags, verdict, reason, percentile, rounds, ...figures, arms };
+  return { flags, objective, verdict, reason, percentile, rounds, ...figures, arms };
 }
 
-function withoutDiff(comparison: NonNullable<Tuned['proof']>['effect']) {
+/** What is told of a comparison. */
+export function withoutDiff(comparison: Comparison | null): Comparison | null {
   if (comparison === null) return null;
   const { percentiles, cpuNsPerRequest, requestsPerS, peakRssBytes } = comparison;
   return { percentiles, cpuNsPerRequest, requestsPerS, peakRssBytes };

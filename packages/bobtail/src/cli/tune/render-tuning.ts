@@ -1,10 +1,10 @@
 /** What tuning found, for the terminal: the verdict and the flags first, then the rest. */
-import type { Ratio } from '../analysis';
 import type { ParetoArm, TuneAnswer } from '../json/tune';
+import { comparisonLines, comparisonRow } from '../proof/comparison';
 import type { Look } from '../report/render-terminal';
 import { plain } from '../text/plain';
 import { alignRows, type Column } from '../text/table';
-import { countOf, formatDuration, formatMebibytes, formatPercentile } from '../text/units';
+import { formatDuration, formatMebibytes, formatPercentile } from '../text/units';
 
 /** The whole answer. */
 export function renderTuning(answer: TuneAnswer, look: Look): string {
@@ -51,61 +51,16 @@ function use({ recommendation, proof }: TuneAnswer, { colors }: Look): string[] 
   return lines;
 }
 
-/** Bounds of an A/A interval so far apart hide changes of a fifth and more. */
-const NOISY = 1.5;
-
-const PROOF_COLUMNS: readonly Column[] = [
-  { align: 'left' },
-  { align: 'right' },
-  { align: 'right' },
-  { align: 'left' },
-  { align: 'left' },
-];
-
 function proofLines({ proof }: TuneAnswer, look: Look): string[] {
   if (proof?.effect == null || proof.control === null) return [];
-  const { effect, control, rounds } = proof;
-  const dim = look.colors.dim;
-  const title = look.colors.bold(`proof, ${countOf(rounds, 'fresh round')}`);
-  const header = [title, ...['unchanged', 'changed', 'ratio [95 %]', 'A/A [95 %]'].map(dim)];
-  const rows = effect.percentiles
-    .map((one, index) => ({ one, noise: control.percentiles[index] as Ratio }))
-    .filter(({ one }) => one.ratio !== null && [99.9, 99, 50].includes(one.percentile))
-    .map(({ one, noise }) => {
-      const name = formatPercentile(one.percentile);
-      const judged = one.percentile === proof.percentile ? `${name} (judged)` : name;
-      return row(judged, one, noise, formatDuration);
-    });
+  const { effect, control } = proof;
+  const cpu = proof.objective === 'cpu' ? 'CPU per request (judged)' : 'CPU per request';
   const measures = [
-    row('CPU per request', effect.cpuNsPerRequest, control.cpuNsPerRequest, formatDuration),
-    row('requests/s', effect.requestsPerS, control.requestsPerS, (one) => one.toFixed(0)),
-    row('peak memory', effect.peakRssBytes, control.peakRssBytes, formatMebibytes),
+    comparisonRow(cpu, effect.cpuNsPerRequest, control.cpuNsPerRequest, formatDuration),
+    comparisonRow('requests/s', effect.requestsPerS, control.requestsPerS, (x) => x.toFixed(0)),
+    comparisonRow('peak memory', effect.peakRssBytes, control.peakRssBytes, formatMebibytes),
   ];
-  const table = alignRows(PROOF_COLUMNS, [header, ...rows, ...measures], look.width);
-  return [...table, ...noiseLines(proof)];
-}
-
-/** What the machine hides: without it "did not help" reads as if nothing could. */
-function noiseLines({ percentile, control }: NonNullable<TuneAnswer['proof']>): string[] {
-  const noise = control?.percentiles.find((one) => one.percentile === percentile);
-  const [low, high] = [noise?.low ?? 1, noise?.high ?? 1];
-  if (high / low < NOISY) return [];
-  const range = `×${low.toFixed(2)} to ×${high.toFixed(2)}`;
-  return [
-    `  noisy: the unchanged service differs from itself by ${range}; what is within cannot be`,
-    '  told here. A quieter machine, longer rounds or a lower rate tell more.',
-  ];
-}
-
-function row(name: string, one: Ratio, noise: Ratio, format: (value: number) => string): string[] {
-  const value = (figure: number | null): string => (figure === null ? '–' : format(figure));
-  return [`  ${name}`, value(one.a), value(one.b), withInterval(one), withInterval(noise)];
-}
-
-function withInterval({ ratio, low, high }: Ratio): string {
-  if (ratio === null) return '–';
-  const bounds = low === null || high === null ? '' : ` [${low.toFixed(2)}–${high.toFixed(2)}]`;
-  return `×${ratio.toFixed(2)}${bounds}`;
+  return comparisonLines({ ...proof, effect, control }, measures, look);
 }
 
 const PARETO_COLUMNS: readonly Column[] = [
@@ -115,7 +70,9 @@ const PARETO_COLUMNS: readonly Column[] = [
 
 function paretoLines({ pareto, unchanged }: TuneAnswer, look: Look): string[] {
   if (pareto.length === 0 || unchanged === null) return [];
-  const title = look.colors.bold('no other is better in tail, CPU and memory together');
+  const title = look.colors.bold(
+    'no other is better in tail, throughput, memory and energy together',
+  );
   const tail = formatPercentile(unchanged.percentile);
   const names = [tail, 'CPU', 'energy*', 'requests/s', 'peak memory', 'rounds'];
   const rows = pareto.map((one) => paretoRow(one));

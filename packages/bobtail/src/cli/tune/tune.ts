@@ -4,10 +4,10 @@
  * A signal ends the running round and everything it started; what is known by then is printed, and
  * this process ends by the same signal.
  */
-import { type Tuned, type TuneOptions, tune as tuneService } from '../../tune/tune';
+import { type TuneOptions, tune as tuneService } from '../../tune/tune';
 import { colorsFor, widthOf, writeAnswer } from '../console';
-import { exitCodeOfSignal } from '../exit-codes';
 import { exitLike } from '../record/signals';
+import { untilSignalled } from '../until-signalled';
 import { answerOf } from './answer';
 import { TuneProgress } from './progress';
 import { renderTuning } from './render-tuning';
@@ -18,13 +18,11 @@ export interface TuneRequest extends Omit<TuneOptions, 'signal' | 'progress'> {
   readonly quiet: boolean;
 }
 
-const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
 /** Tunes and prints. Rejects with a `Failure`. */
 export async function tune(request: TuneRequest): Promise<void> {
   const { format, quiet, ...options } = request;
   const progress = new TuneProgress(quiet, options);
-  const { tuned, signal } = await untilSignalled((ending) =>
+  const { result: tuned, signal } = await untilSignalled((ending) =>
     tuneService({ ...options, signal: ending, progress: (step) => progress.show(step) }),
   );
   progress.end();
@@ -34,23 +32,4 @@ export async function tune(request: TuneRequest): Promise<void> {
     format === 'json' ? JSON.stringify(answer, null, 2) : renderTuning(answer, look),
   );
   if (signal !== undefined) exitLike({ exitCode: null, signal });
-}
-
-/** The second signal does not wait: leaving kills what runs. */
-async function untilSignalled(
-  run: (ending: AbortSignal) => Promise<Tuned>,
-): Promise<{ tuned: Tuned; signal: NodeJS.Signals | undefined }> {
-  const ending = new AbortController();
-  let first: NodeJS.Signals | undefined;
-  const end = (signal: NodeJS.Signals): void => {
-    if (first !== undefined) process.exit(exitCodeOfSignal(signal));
-    first = signal;
-    ending.abort();
-  };
-  for (const signal of ENDING) process.on(signal, end);
-  try {
-    return { tuned: await run(ending.signal), signal: first };
-  } finally {
-    for (const signal of ENDING) process.off(signal, end);
-  }
 }

@@ -1,0 +1,20 @@
+/** The environment of a boosted command: the agent, where it tells, and what it drives. */
+import { join } from 'node:path';
+import type { DriveOptions } from '../../agent/boost/settings';
+import { AGENT_FOLDER } from '../record/agent-environment';
+import { withAgent } from '../record/node-options';
+
+/** `env` with all that; processes tell what they do in `folder`. */
+export function boostEnv(
+  folder: string,
+  drive: DriveOptions,
+  env: NodeJS.ProcessEnv = process.env,
+): NodeJS.ProcessEnv {
+  const agent = join(AGENT_FOLDER, 'boost', 'preload.js');
+  return {
+    ...env,
+    NODE_OPTIONS: withAgent(env.NODE_OPTIONS, agent),
+    BOBTAIL_BOOST_DIR: folder,
+    BOBTAIL_BOOST: JSON.stringify(drive),
+  };
+}

@@ -1,0 +1,153 @@
+/**
+ * `bobtail boost --prove`: the service with the boost against the service at base speed, in turns.
+ *
+ * It ends with a verdict and runs nothing on: whoever asks wants to know whether to boost at all.
+ */
+import type { DriveOptions } from '../../agent/boost/settings';
+import { type DrivenArm, drivenArm, runDrivenRound } from '../../prove/driven-round';
+import type { Progress } from '../../prove/experiment';
+import { type Proof, prove } from '../../prove/prove';
+import type { Subject } from '../../prove/round';
+import { highestSupported, PERCENTILES, percentileNs, type Sample } from '../../prove/sample';
+import { seededRandom } from '../../prove/shuffle';
+import { canonicalPolicy } from '../analysis';
+import { colorsFor, StatusLine, widthOf, writeAnswer } from '../console';
+import { EXIT_CODES, type ExitName } from '../exit-codes';
+import { Failure } from '../failure';
+import type { BoostComparison, BoostedRound, BoostProof } from '../json/boost-proof';
+import { checkAgent } from '../record/agent-environment';
+import { checkNodeVersion, nodeVersionOf } from '../record/command';
+import { exitLike } from '../record/signals';
+import { formatDuration } from '../text/units';
+import { untilSignalled } from '../until-signalled';
+import { renderProof } from './render-proof';
+
+/** What the user asked for. */
+export interface ProveRequest {
+  readonly subject: Subject;
+  readonly drive: DriveOptions;
+  readonly rounds: number;
+  readonly seed: number;
+  readonly format: 'text' | 'json';
+  readonly quiet: boolean;
+}
+
+const BASE = 'static:base';
+const LISTEN_MS_MAX = 60_000;
+const RUN_MS_MAX = 600_000;
+const NS_PER_MS = 1e6;
+const EXITS: Readonly<Record<Proof['verdict'], ExitName>> = {
+  helped: 'ok',
+  'did-not-help': 'didNotHelp',
+  'not-enough-samples': 'notProved',
+};
+
+/** Proves, prints, and chooses the exit code. Rejects with a `Failure`. */
+export async function proveBoost(request: ProveRequest): Promise<void> {
+  const { subject, drive, rounds, seed, format, quiet } = request;
+  const policy = canonicalPolicy(drive.policy);
+  if (drive.actuator === 'auto') {
+    const what = 'nothing to prove: no lever here may be driven, but --actuator emulated';
+    throw new Failure('unsupported', what);
+  }
+  await checkService(subject);
+  const boosted = drivenArm('boosted', { ...drive, policy });
+  const base: readonly [DrivenArm, DrivenArm] = [
+    drivenArm('unchanged', { ...drive, policy: BASE }),
+    drivenArm('A/A', { ...drive, policy: BASE }),
+  ];
+  const status = new StatusLine(quiet);
+  const startMs = performance.now();
+  const { result, signal } = await untilSignalled((ending) =>
+    prove(boosted, {
+      subject,
+      rounds,
+      random: seededRandom(seed),
+      limits: { listenMs: LISTEN_MS_MAX, runMs: RUN_MS_MAX, signal: ending },
+      run: runDrivenRound,
+      unchanged: base,
+      progress: (at) => status.show(`bobtail: ${progressOf(at, startMs)}`),
+    }),
+  );
+  status.clear();
+  const answer = answerOf(result, [base[0], boosted, base[1]], request);
+  const look = { colors: colorsFor(process.stdout), width: widthOf(process.stdout) };
+  await writeAnswer(
+    format === 'json' ? JSON.stringify(answer, null, 2) : renderProof(answer, look),
+  );
+  if (signal !== undefined) exitLike({ exitCode: null, signal });
+  else process.exitCode = EXIT_CODES[EXITS[answer.verdict]];
+}
+
+async function checkService({ command }: Subject): Promise<void> {
+  checkAgent();
+  const node = await nodeVersionOf(command);
+  if (node !== undefined) checkNodeVersion(node);
+}
+
+function progressOf({ round, rounds, arm }: Progress, startMs: number): string {
+  const elapsed = formatDuration((performance.now() - startMs) * NS_PER_MS);
+  return `proof: round ${round} of ${rounds} · ${arm} · ${elapsed}`;
+}
+
+/** The answer, of the arms in the order of the proof. */
+export function answerOf(
+  proof: Proof,
+  arms: readonly DrivenArm[],
+  { subject, drive, seed }: Pick<ProveRequest, 'subject' | 'drive' | 'seed'>,
+): BoostProof {
+  const { verdict, reason, percentile, rounds, interrupted, effect, control, records } = proof;
+  return {
+    schema: 'bobtail-boost-proof/1',
+    command: subject.command,
+    onPort: subject.onPort,
+    policy: arms[1]?.drive.policy ?? drive.policy,
+    actuator: drive.actuator,
+    isEmulated: drive.actuator === 'emulated',
+    seed,
+    interrupted,
+    verdict,
+    reason,
+    percentile,
+    rounds,
+    effect: comparisonOf(effect),
+    control: comparisonOf(control),
+    energyRelative: meanEnergy(records[1]?.samples ?? []),
+    arms: records.map(({ arm, out, failedRounds, samples }, index) => ({
+      name: arm.name,
+      policy: arms[index]?.drive.policy ?? BASE,
+      out: out ?? null,
+      failedRounds: failedRounds.length,
+      rounds: samples.map(roundOf),
+    })),
+  };
+}
+
+function comparisonOf(comparison: Proof['effect']): BoostComparison | null {
+  if (comparison === null) return null;
+  const { percentiles, requestsPerS } = comparison;
+  return { percentiles, requestsPerS };
+}
+
+function meanEnergy(samples: readonly Sample[]): number | null {
+  const told = samples.map((one) => one.boost?.energyRelative ?? null);
+  const known = told.filter((one) => one !== null);
+  if (known.length === 0 || known.length < told.length) return null;
+  return known.reduce((sum, one) => sum + one, 0) / known.length;
+}
+
+function roundOf({ latencies, requests, requestsPerS, boost }: Sample): BoostedRound {
+  const highest = highestSupported(requests) ?? 0;
+  const percentilesNs = PERCENTILES.filter((one) => one <= highest).map((one) => [
+    String(one),
+    percentileNs(latencies, one),
+  ]);
+  return {
+    requests,
+    percentilesNs: Object.fromEntries(percentilesNs),
+    requestsPerS,
+    boosts: boost?.boosts ?? 0,
+    boostedShare: boost?.boostedShare ?? 0,
+    energyRelative: boost?.energyRelative ?? null,
+  };
+}

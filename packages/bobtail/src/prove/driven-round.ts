@@ -1,0 +1,210 @@
+/**
+ * One run of one arm that is boosted: a fresh service, one load command, what its driver did.
+ *
+ * Not under the recorder, which a boost does not share a loop with: latencies come from what the
+ * driver senses, the same way in every arm.
+ */
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DriveOptions } from '../agent/boost/settings';
+import { readDriverFiles } from '../cli/boost/driver-file';
+import { boostEnv } from '../cli/boost/environment';
+import { type Counted, latenciesOf, readLatencies, since } from '../cli/boost/latencies';
+import { summarize } from '../cli/boost/summary';
+import { type Listening, readListening } from '../cli/record/agent-files';
+import { LoadCommand } from '../cli/record/load-command';
+import type { ProcessGroup } from '../cli/record/process-group';
+import { startService } from '../cli/record/session';
+import { formatDuration } from '../cli/text/units';
+import type { Arm } from './arm';
+import { lastWords } from './last-words';
+import { readUsage, type Usage } from './resources';
+import type { LossOf, RoundLimits, RoundResult, Subject } from './round';
+import type { Boosted, Sample } from './sample';
+
+/** An arm with a policy at a lever. */
+export interface DrivenArm extends Arm {
+  readonly drive: DriveOptions;
+}
+
+const POLL_MS = 50;
+const NS_PER_MS = 1e6;
+const NS_PER_S = 1e9;
+
+/** An arm under a policy; what starts the service stays as it is. */
+export function drivenArm(name: string, drive: DriveOptions): DrivenArm {
+  return { name, drive, start: (service) => service };
+}
+
+/** Runs `arm` once. Rejects with a `Failure` when the command cannot be started. */
+export async function runDrivenRound(
+  subject: Subject,
+  arm: Arm,
+  limits: RoundLimits,
+): Promise<RoundResult> {
+  const folder = mkdtempSync(join(tmpdir(), 'bobtail-round-'));
+  const logs = ['service', 'load'].map((name) => openSync(join(folder, `${name}.log`), 'w'));
+  try {
+    return await new DrivenRun(subject, arm as DrivenArm, limits, folder, logs).result();
+  } finally {
+    logs.forEach(closeSync);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** What was used and counted at a moment. */
+interface Moment extends Usage {
+  readonly atMs: number;
+  readonly counted: Counted;
+}
+
+/** A run under way. */
+class DrivenRun {
+  readonly #subject: Subject;
+  readonly #arm: DrivenArm;
+  readonly #limits: RoundLimits;
+  readonly #folder: string;
+  readonly #logs: readonly number[];
+
+  constructor(
+    subject: Subject,
+    arm: DrivenArm,
+    limits: RoundLimits,
+    folder: string,
+    logs: readonly number[],
+  ) {
+    this.#subject = subject;
+    this.#arm = arm;
+    this.#limits = limits;
+    this.#folder = folder;
+    this.#logs = logs;
+  }
+
+  async result(): Promise<RoundResult> {
+    const { signal } = this.#limits;
+    if (signal.aborted) return { kind: 'interrupted' };
+    const { command } = this.#subject;
+    const started = this.#arm.start({ command, env: process.env });
+    const env = boostEnv(this.#folder, this.#arm.drive, started.env);
+    const service = await startService(started.command, env, { fd: this.#logs[0] ?? 1 });
+    const kill = (): void => service.signalAll('SIGKILL');
+    process.once('exit', kill);
+    try {
+      const result = await this.#measure(service);
+      if (signal.aborted) return { kind: 'interrupted' };
+      // The driver tells once a second, and at last when the service ends.
+      await service.stop();
+      if (result.kind !== 'measured') return result;
+      return { ...result, sample: { ...result.sample, boost: this.#boosted() } };
+    } finally {
+      process.removeListener('exit', kill);
+      await service.stop();
+    }
+  }
+
+  async #measure(service: ProcessGroup): Promise<RoundResult> {
+    const { listenMs, runMs } = this.#limits;
+    const listening = await this.#listening(service, listenMs);
+    if (!service.running) return this.#ended(service);
+    if (listening === undefined) {
+      return lost('time', `it did not listen within ${formatMs(listenMs)}`);
+    }
+    const refused = readDriverFiles(this.#folder).find((file) => 'refused' in file);
+    if (refused !== undefined && 'refused' in refused) return lost('change', refused.refused);
+    const fd = this.#logs[1] ?? 2;
+    const load = await LoadCommand.start(this.#subject.onPort, listening, { fd });
+    try {
+      return await this.#underLoad(service, load, runMs);
+    } finally {
+      await load.stop();
+    }
+  }
+
+  async #underLoad(service: ProcessGroup, load: LoadCommand, runMs: number): Promise<RoundResult> {
+    const { warmupNs, durationNs } = this.#subject;
+    let isLoadDone = false;
+    void load.ended.then(() => {
+      isLoadDone = true;
+    });
+    const isOver = (): boolean => isLoadDone || !service.running || this.#limits.signal.aborted;
+    await this.#until(isOver, warmupNs / NS_PER_MS);
+    if (isOver() && warmupNs > 0) return lost('time', 'it was over before its warm-up was');
+    const begin = this.#moment(service);
+    const restMs = durationNs === undefined ? runMs : (durationNs - warmupNs) / NS_PER_MS;
+    await this.#until(isOver, Math.min(restMs, runMs));
+    const end = this.#moment(service);
+    if (!service.running) return this.#ended(service);
+    if (!isLoadDone && durationNs === undefined) {
+      return lost('time', `it was not done after ${formatMs(runMs)}`);
+    }
+    const failure = isLoadDone ? load.failure() : undefined;
+    if (failure !== undefined) return lost('load', `${failure.message}${this.#said('load')}`);
+    return this.#sampleOf(begin, end);
+  }
+
+  #sampleOf(begin: Moment, end: Moment): RoundResult {
+    const counted = since(begin.counted, end.counted);
+    const requests = counted.count;
+    if (requests === 0) return lost('requests', 'no request was seen');
+    const sample: Sample = {
+      latencies: latenciesOf(counted),
+      requests,
+      cpuNsPerRequest: (end.cpuNs - begin.cpuNs) / requests,
+      requestsPerS: requests / (((end.atMs - begin.atMs) * NS_PER_MS) / NS_PER_S),
+      peakRssBytes: end.peakRssBytes,
+      collections: [],
+    };
+    return { kind: 'measured', sample, execPath: undefined };
+  }
+
+  #boosted(): Boosted {
+    const files = readDriverFiles(this.#folder);
+    const { boostedShare, energy, counters } = summarize(this.#arm.drive, files);
+    return {
+      boosts: counters?.boosts ?? 0,
+      boostedShare: boostedShare ?? 0,
+      energyRelative: energy?.kind === 'modelled' ? energy.relativeToBase : null,
+    };
+  }
+
+  #moment(service: ProcessGroup): Moment {
+    const counted = readLatencies(this.#folder);
+    return { ...readUsage(service.pid), atMs: performance.now(), counted };
+  }
+
+  async #listening(service: ProcessGroup, withinMs: number): Promise<Listening | undefined> {
+    const find = (): Listening | undefined => readListening(this.#folder)[0];
+    const isOver = (): boolean =>
+      find() !== undefined || !service.running || this.#limits.signal.aborted;
+    await this.#until(isOver, withinMs);
+    return find();
+  }
+
+  async #until(isOver: () => boolean, withinMs: number): Promise<void> {
+    const endMs = performance.now() + withinMs;
+    while (!isOver() && performance.now() < endMs) {
+      await sleep(Math.min(POLL_MS, Math.max(1, endMs - performance.now())));
+    }
+  }
+
+  async #ended(service: ProcessGroup): Promise<RoundResult> {
+    const { exitCode, signal } = await service.ended;
+    const how = signal === null ? `ended with exit code ${exitCode}` : `died of ${signal}`;
+    return lost('service', `it ${how}${this.#said('service')}`);
+  }
+
+  #said(who: 'service' | 'load'): string {
+    const words = lastWords(join(this.#folder, `${who}.log`));
+    return words === undefined ? '' : `: ${words}`;
+  }
+}
+
+function lost(of: LossOf, reason: string): RoundResult {
+  return { kind: 'lost', of, reason };
+}
+
+function formatMs(ms: number): string {
+  return formatDuration(ms * NS_PER_MS);
+}
