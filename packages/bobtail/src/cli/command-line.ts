@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { tell } from './console';
 import { FORMAT_NAMES } from './export/formats';
-import { type ExportFlags, parseSelection } from './export/selection';
+import { type ExportFlags, parseExport } from './export/selection';
 import { Failure } from './failure';
 import type { Bursts, Detail } from './json/run';
 import { parseCount, parseDurationNs, parsePercentile, parseSizeBytes } from './quantity';
@@ -381,9 +381,11 @@ function addExport(program: Command): void {
     .command('export')
     .summary('a recording as a file of another tool')
     .description('Writes what was recorded for a tool you already use.')
+    .usage('<folder> --to <format> <file> [options]')
     .argument('<folder>', 'the recording')
-    .addOption(new Option('--format <format>', 'which').choices(FORMAT_NAMES).makeOptionMandatory())
-    .requiredOption('-o, --out <path>', 'where to write it')
+    .argument('[file]', 'where to write it')
+    .addOption(new Option('--format <format>', 'as --to <format>').choices(FORMAT_NAMES))
+    .option('-o, --out <path>', 'as <file>')
     .option('--tail <percentile>', 'the tail, and where it begins (default: 99.9)')
     .addOption(new Option('--all', 'every request').default(false).conflicts('tail'))
     .addOption(new Option('--slowest <n>', 'so many of the slowest').conflicts(['tail', 'all']))
@@ -396,14 +398,18 @@ function addExport(program: Command): void {
     )
     .option('--route <route>', 'those of this route, as the report has it')
     .option('--from <seconds>', 'those under way after so long')
-    .option('--to <seconds>', 'those under way before so long')
+    .option(
+      '--to <format|seconds>',
+      `the format (${FORMAT_NAMES.join(', ')}); or those under way before so long`,
+      collect,
+      [],
+    )
     .option('--service <name>', 'otlp: the service.name of the spans')
     .option('-q, --quiet', 'no progress, no summary', false)
-    .action(async (folder: string, flags: ExportFlags) => {
-      const selection = parseSelection(flags);
+    .action(async (folder: string, file: string | undefined, flags: ExportFlags) => {
+      const choice = parseExport(file, flags);
       const { runExport } = await import('./export/export');
-      const { format, out, quiet } = flags;
-      await runExport({ folder, format, out, selection, quiet });
+      await runExport({ folder, ...choice, quiet: flags.quiet });
     });
 }
 

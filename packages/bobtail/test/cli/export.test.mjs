@@ -59,13 +59,52 @@ test('refused: an unknown format, none, no output', async () => {
       ['--format', 'svg', '--out', 'x'],
       /'svg' is invalid. Allowed choices are perfetto, otlp, pprof, hdr, parquet/,
     ],
-    [['--out', 'x'], /'--format <format>' not specified/],
-    [['--format', 'perfetto'], /'-o, --out <path>' not specified/],
+    [
+      ['--out', 'x'],
+      /^bobtail: export needs one format \(perfetto, otlp, pprof, hdr, parquet\)\n$/,
+    ],
+    [['--format', 'perfetto'], /^bobtail: export needs one output \(--out or a file\)\n$/],
+    [['--to', 'hdr'], /^bobtail: export needs one output/],
+    [['--to', 'hdr', 'x', '--out', 'y'], /^bobtail: export takes one output \(y and x\)\n$/],
+    [
+      ['--to', 'hdr', '--format', 'otlp', 'x'],
+      /^bobtail: export takes one format \(otlp and hdr\)/,
+    ],
+    [['--to', 'hdr', '--to', 'pprof', 'x'], /^bobtail: export takes one format \(hdr and pprof\)/],
+    [
+      ['--to', 'svg', 'x', '--format', 'hdr'],
+      /^bobtail: --to takes a format .* or seconds \(svg\)/,
+    ],
+    [['--to', '1', '--to', '2', '--format', 'hdr', 'x'], /--to is given one time \(1 and 2\)\n$/],
+    [['--to', 'hdr', 'x', 'y'], /too many arguments/],
   ]) {
     const { code, stderr } = await runBobtail(['export', recording.folder, ...options]);
     assert.equal(code, 64);
     assert.match(stderr, line);
   }
+});
+
+test('--to FORMAT FILE is --format FORMAT --out FILE, also beside an end of time', async (t) => {
+  const cwd = makeFolder(t);
+  const { folder } = recording;
+  for (const args of [
+    ['--format', 'otlp', '--out', 'long.json', '--to', '9h', '--all'],
+    ['--to', 'otlp', 'short.json', '--to', '9h', '--all'],
+  ]) {
+    const { code, stderr } = await runBobtail(['export', folder, ...args, '--quiet'], { cwd });
+    assert.equal(code, 0, stderr);
+    assert.equal(stderr, '');
+  }
+  const first = await runBobtail(['export', '--to', 'otlp', folder, 'mixed.json', '--all'], {
+    cwd,
+  });
+  assert.equal(first.code, 0, first.stderr);
+  const [long, short, mixed] = ['long', 'short', 'mixed'].map((name) =>
+    readFileSync(join(cwd, `${name}.json`), 'utf8'),
+  );
+  assert.ok(long.length > 1000);
+  assert.equal(short, long);
+  assert.equal(mixed, long);
 });
 
 /** A copy of the recording with its trace changed. */
