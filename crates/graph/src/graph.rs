@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use bobtail_trace::record::{EventId, Ns, ReadyQuality, Record, RequestId};
 
-use crate::events::LoopEvent;
+use crate::events::{LoopEvent, Row};
 use crate::history::History;
 use crate::path::RequestPath;
 use crate::recorder::Recorder;
@@ -57,6 +57,8 @@ pub struct Graph {
     recorder: Recorder,
     walk: Walk,
     path: RequestPath,
+    /// The loop event that the last record ended.
+    ended: Option<Row>,
 }
 
 impl Graph {
@@ -68,7 +70,16 @@ impl Graph {
             options,
             walk: Walk::default(),
             path: RequestPath::new(),
+            ended: None,
         }
+    }
+
+    pub(crate) fn history(&self) -> &History {
+        &self.recorder.history
+    }
+
+    pub(crate) fn ended_row(&self) -> Option<Row> {
+        self.ended
     }
 
     /// Takes the next record of the trace; calls `finished` for each request that this completes.
@@ -80,8 +91,9 @@ impl Graph {
         if self.options.walks == Walks::None && only_for_walks(&record) {
             return;
         }
+        self.ended = None;
         if let Some(end_ns) = self.recorder.end_by(&record) {
-            self.recorder.end_loop_event(end_ns);
+            self.ended = self.recorder.end_loop_event(end_ns);
             self.finish_gone(finished);
         }
         self.recorder.record(record);
@@ -96,7 +108,7 @@ impl Graph {
         F: FnMut(&RequestPath, Window<'_>),
     {
         let now = self.recorder.history.now;
-        self.recorder.end_loop_event(now);
+        self.ended = self.recorder.end_loop_event(now);
         self.finish_gone(finished);
         self.recorder.cut_off_all();
         self.finish_gone(finished);

@@ -19,13 +19,14 @@
 //! | `ownership` | which request an event works for |
 //! | `walk`, `writers` | from the sink back to the source; who asked on a socket |
 //! | `tiling`, `queue`, `resource` | from ready to sink in segments, with causes |
-//! | `path`, `window`, `timeline` | what the next stage reads |
+//! | `path`, `window`, `timeline`, `ended` | what the next stage reads |
 //! | `ring`, `id_table` | two bounded containers |
 
 #![forbid(unsafe_code)]
 
 mod collections;
 mod departures;
+mod ended;
 mod events;
 mod graph;
 mod handles;
@@ -53,6 +54,7 @@ mod work;
 mod writers;
 
 pub use collections::Collection;
+pub use ended::{Ended, EndedPiece};
 pub use graph::{Graph, Options, Walks};
 pub use path::{
     Culprit, CulpritKind, EventKind, Hop, PathEvent, PoolPart, RequestPath, Resource, Segment,

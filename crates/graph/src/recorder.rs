@@ -66,15 +66,15 @@ impl Recorder {
         }
     }
 
-    /// Ends the open loop event.
-    pub(crate) fn end_loop_event(&mut self, end_ns: Ns) {
+    /// Ends the open loop event, and tells its row.
+    pub(crate) fn end_loop_event(&mut self, end_ns: Ns) -> Option<Row> {
         let end_ns = self.tick(end_ns);
-        if let Some(row) = self.history.loop_events.get_mut(self.open_row)
-            && self.open_event != 0
-        {
+        let ended = (self.open_event != 0).then_some(self.open_row);
+        if let Some(row) = ended.and_then(|row| self.history.loop_events.get_mut(row)) {
             row.end_ns = end_ns;
         }
         (self.current, self.open_event, self.open_row) = (0, 0, 0);
+        ended
     }
 
     /// Writes a record down; if it ends the open loop event, that was told before.

@@ -1,0 +1,297 @@
+//! Capturing: from the records of one event loop to everything that had it.
+//!
+//! The graph hands out one finished request at a time and forgets; a replay needs all of them at
+//! once, and the callbacks that nobody waited for too. So this is the one place that holds a whole
+//! recording in memory, as rows of plain numbers.
+
+use std::collections::HashMap;
+
+use bobtail_graph::{
+    Ended, EndedPiece, EventKind, Graph, Hop, Options, RequestPath, SegmentKind, Walks, Window,
+};
+use bobtail_trace::record::{
+    EventId, HandleId, LoopKind, LossKind, MarkKind, Ns, Record, RequestId, StringId,
+};
+
+use crate::refusal::Refusal;
+
+/// Loop events that are replayed at the most; some 300 bytes of memory each.
+pub const EVENTS_MAX: usize = 16_000_000;
+
+/// Captures one event loop, record by record.
+#[derive(Debug)]
+pub struct Capture {
+    graph: Graph,
+    log: Log,
+    previous_end_ns: Ns,
+    /// When the loop turned to the kernel after the last event.
+    turned_ns: Option<Ns>,
+    polled_ns: Ns,
+    polled_before_ns: Ns,
+    turn: u32,
+    /// When connections were accepted on which nothing was read yet.
+    accepted_ns: HashMap<HandleId, Ns>,
+}
+
+/// What one event loop did.
+#[derive(Debug, Default)]
+pub struct Log {
+    pub(crate) events: Vec<Seen>,
+    pub(crate) pieces: Vec<EndedPiece>,
+    pub(crate) requests: Vec<Answered>,
+    pub(crate) hops: Vec<Hopped>,
+    pub(crate) awaits: Vec<Awaited>,
+    pub(crate) warmup_end_ns: Option<Ns>,
+    /// Requests of which no response was seen.
+    pub(crate) unfinished: u64,
+    /// Requests whose history was lost.
+    pub(crate) truncated: u64,
+    pub(crate) pauses: u64,
+    /// Records that were lost with events, so that what depends on them is not known.
+    pub(crate) losses: u64,
+    pub(crate) too_many: bool,
+}
+
+/// A loop event.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    pub ended: Ended,
+    /// When the loop was done with the one before it and what followed (it turned to the kernel,
+    /// or began this one), and when it last came back from the kernel.
+    pub free_ns: Ns,
+    pub polled_ns: Ns,
+    /// The same of the time before: what was ready then was told then.
+    pub polled_before_ns: Ns,
+    /// Polls so far.
+    pub turn: u32,
+    /// When its connection was accepted, if it is the first on it: before that nobody reads.
+    pub accepted_ns: Option<Ns>,
+    /// Collections between ready, or the end of the event before it, and its begin.
+    pub lead_gc_ns: u64,
+    /// Where its pieces begin.
+    pub first_piece: u32,
+}
+
+/// A request with its response.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Answered {
+    pub id: RequestId,
+    pub route: StringId,
+    pub source: EventId,
+    pub source_ready_ns: Ns,
+    pub sink: EventId,
+    pub sink_ns: Ns,
+    /// It came after warm-up.
+    pub counts: bool,
+    pub inferred: bool,
+    pub client_ns: u64,
+}
+
+/// A loop event that a request waited for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hopped {
+    pub event: EventId,
+    /// The event on the path before it.
+    pub from: EventId,
+    pub register_ns: Ns,
+    pub inferred: bool,
+}
+
+/// A micro event that ran in a later loop event than the one that registered it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Awaited {
+    pub request: RequestId,
+    pub registrar: EventId,
+    pub loop_event: EventId,
+    /// Where a clock was read.
+    pub begin_ns: Option<Ns>,
+}
+
+impl Capture {
+    /// Nothing yet. Requests that come before `warmup_end_ns` are replayed, but not counted.
+    pub fn new(warmup_end_ns: Option<Ns>) -> Self {
+        let options = Options {
+            walks: Walks::All,
+            // Nobody is blamed in a replay.
+            culprits_from_ns: u64::MAX,
+            ..Options::default()
+        };
+        Self {
+            graph: Graph::new(options),
+            log: Log {
+                warmup_end_ns,
+                ..Log::default()
+            },
+            previous_end_ns: 0,
+            turned_ns: None,
+            polled_ns: 0,
+            polled_before_ns: 0,
+            turn: 0,
+            accepted_ns: HashMap::new(),
+        }
+    }
+
+    /// Takes the next record of the trace.
+    pub fn push(&mut self, record: Record) {
+        let log = &mut self.log;
+        self.graph.push(record, &mut |path: &RequestPath, window| {
+            log.answer(path, window);
+        });
+        self.take_ended();
+        self.see(&record);
+    }
+
+    /// Ends the trace.
+    pub fn finish(mut self) -> Result<Log, Refusal> {
+        let log = &mut self.log;
+        self.graph.finish(&mut |path: &RequestPath, window| {
+            log.answer(path, window);
+        });
+        self.take_ended();
+        self.log.unfinished = self.graph.unfinished();
+        self.log.check()?;
+        Ok(self.log)
+    }
+
+    fn take_ended(&mut self) {
+        let Some(ended) = self.graph.ended() else {
+            return;
+        };
+        if self.log.events.len() == EVENTS_MAX {
+            self.log.too_many = true;
+            return;
+        }
+        let mut free_ns = self.turned_ns.take().unwrap_or(ended.begin_ns);
+        // That the pool is done is told by a wake-up of its own, which is a part of its work.
+        if let Some(before) = self.log.events.last()
+            && ended.kind == LoopKind::Pool
+            && before.ended.kind == LoopKind::Async
+            && before.turn == self.turn
+        {
+            free_ns = before.free_ns;
+            self.log.pieces.truncate(before.first_piece as usize);
+            self.log.events.pop();
+        } else if !self.log.events.is_empty() {
+            self.log.pieces.push(EndedPiece {
+                end_ns: free_ns,
+                request: 0,
+                work: self.graph.work(self.previous_end_ns, free_ns),
+            });
+        }
+        let waiting_ns = ended.ready_ns.unwrap_or(free_ns).max(free_ns);
+        self.log.events.push(Seen {
+            ended,
+            free_ns,
+            polled_ns: self.polled_ns,
+            polled_before_ns: self.polled_before_ns,
+            turn: self.turn,
+            accepted_ns: self.accepted_ns.remove(&ended.handle),
+            lead_gc_ns: self.graph.work(waiting_ns, ended.begin_ns).gc_ns,
+            first_piece: self.log.pieces.len() as u32,
+        });
+        self.log.pieces.extend(self.graph.pieces(&ended));
+        self.previous_end_ns = ended.end_ns;
+    }
+
+    fn see(&mut self, record: &Record) {
+        match *record {
+            Record::Poll {
+                enter_ns, leave_ns, ..
+            } => {
+                self.turned_ns.get_or_insert(enter_ns);
+                self.polled_before_ns = self.polled_ns;
+                self.polled_ns = leave_ns;
+                self.turn += 1;
+            }
+            Record::HandleOpen { handle, at_ns, .. } => {
+                self.accepted_ns.insert(handle, at_ns);
+            }
+            Record::HandleClose { handle, .. } => {
+                self.accepted_ns.remove(&handle);
+            }
+            Record::Mark { kind, at_ns, .. } => match kind {
+                MarkKind::WarmupEnd => self.log.end_warmup(at_ns),
+                MarkKind::Paused => self.log.pauses += 1,
+                MarkKind::Listening | MarkKind::Resumed => {}
+            },
+            Record::Loss {
+                kind,
+                count,
+                events,
+            } => {
+                let is_break = matches!(
+                    kind,
+                    LossKind::NoChunk
+                        | LossKind::DiskFull
+                        | LossKind::Overwritten
+                        | LossKind::Damaged
+                );
+                if is_break || events > 0 {
+                    self.log.losses += count.max(1);
+                    // What it did there is not known, so it was free.
+                    self.turned_ns.get_or_insert(self.previous_end_ns);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Log {
+    /// Everything so far turns out to be warm-up.
+    fn end_warmup(&mut self, at_ns: Ns) {
+        self.warmup_end_ns = self.warmup_end_ns.max(Some(at_ns));
+        self.requests.iter_mut().for_each(|one| one.counts = false);
+    }
+
+    fn answer(&mut self, path: &RequestPath, window: Window<'_>) {
+        let warmup = self.warmup_end_ns.is_some_and(|end| path.source_ns < end);
+        self.truncated += u64::from(path.truncated);
+        let client = path.segments.iter().filter(|segment| {
+            segment.kind == SegmentKind::Io && segment.resource == bobtail_graph::Resource::Client
+        });
+        self.requests.push(Answered {
+            id: path.id,
+            route: path.route,
+            source: path.source_event,
+            source_ready_ns: path.source_ready_ns,
+            sink: path.sink_event,
+            sink_ns: path.sink_ns,
+            counts: !warmup,
+            inferred: path.inferred_hops > 0,
+            client_ns: client.map(|segment| segment.duration_ns).sum(),
+        });
+        for pair in path.events.windows(2) {
+            let [before, step] = pair else { continue };
+            match (step.hop, step.kind) {
+                (Hop::Wait { register_ns }, _) => self.hops.push(Hopped {
+                    event: step.event,
+                    from: before.event,
+                    register_ns,
+                    inferred: step.inferred,
+                }),
+                (Hop::Inside, EventKind::Micro(_)) => self.awaited(path, window, step.event),
+                _ => {}
+            }
+        }
+    }
+
+    fn awaited(&mut self, path: &RequestPath, window: Window<'_>, micro: EventId) {
+        let Some(facts) = window.event(path, micro) else {
+            return;
+        };
+        if facts.registrar == 0 || facts.registrar >= facts.loop_event {
+            return;
+        }
+        let known = self.awaits.last();
+        let again = |one: &Awaited| one.loop_event == facts.loop_event && one.request == path.id;
+        if !known.is_some_and(again) {
+            self.awaits.push(Awaited {
+                request: path.id,
+                registrar: facts.registrar,
+                loop_event: facts.loop_event,
+                begin_ns: facts.begin_ns,
+            });
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What holds for every replay, on traces that grow from a seed and under any change.
+
+use bobtail_testkit::{Shape, Simulation};
+use proptest::prelude::*;
+
+use crate::model::{Action, EventIx, Model, Trigger};
+use crate::{Capture, Components, Ran, Replayed, Scenario, WorkFactors, replay, replay_told};
+
+fn grown(seed: u64, records: usize) -> (Model, Components) {
+    let shape = Shape::default();
+    let mut simulation = Simulation::new(seed, shape);
+    let mut capture = Capture::new(None);
+    for record in simulation.by_ref().take(records) {
+        capture.push(record);
+    }
+    let log = capture.finish().expect("nothing is lost in a grown trace");
+    let mut components = Components::new();
+    let names = simulation.strings();
+    let name = |id: u32| Some(names.get((id as usize).checked_sub(1)?)?.as_str());
+    let model = Model::of(&log, name, &mut components).expect("it has requests");
+    (model, components)
+}
+
+/// In the order of the recording.
+fn by_event(replayed: &Replayed) -> Vec<Ran> {
+    let mut ran = replayed.ran.clone();
+    ran.sort_by_key(|one| one.event);
+    ran
+}
+
+/// The event that releases each, where one does.
+fn parents(model: &Model) -> Vec<Option<EventIx>> {
+    let mut parents = vec![None; model.events.len()];
+    for event in 0..model.events.len() as EventIx {
+        for step in model.steps_of(event) {
+            if let Action::Release(child) = model.steps[step].action {
+                assert_eq!(parents[child as usize], None, "released once");
+                parents[child as usize] = Some(event);
+            }
+        }
+    }
+    parents
+}
+
+fn change() -> impl Strategy<Value = Scenario> {
+    let factor = || prop_oneof![Just(1.0), 0.1..3.0f64];
+    let work = (factor(), factor(), factor());
+    (work, factor(), 0.5..1.5f64, prop::option::of(1..6u32)).prop_map(|(work, io, rate, pool)| {
+        Scenario {
+            work: WorkFactors {
+                native: work.0,
+                gc: work.1,
+                ic: work.2,
+                ..WorkFactors::UNCHANGED
+            },
+            io,
+            rate,
+            pool,
+            ..Scenario::unchanged()
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        cases: 48,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn every_event_runs_once_one_after_the_other_and_none_before_its_parent(
+        seed in any::<u64>(),
+        scenario in change(),
+    ) {
+        let (model, components) = grown(seed, 6_000);
+        let replayed = replay_told(&model, &scenario, &components);
+        let ran = by_event(&replayed);
+        prop_assert_eq!(ran.len(), model.events.len());
+        prop_assert!(ran.iter().enumerate().all(|(ix, one)| ix == one.event as usize));
+        for pair in replayed.ran.windows(2) {
+            prop_assert!(pair[0].end_ns <= pair[1].begin_ns, "{:?}", pair);
+        }
+        for (child, parent) in parents(&model).into_iter().enumerate() {
+            if let Some(parent) = parent {
+                prop_assert!(ran[parent as usize].begin_ns <= ran[child].ready_ns);
+                prop_assert!(ran[child].ready_ns <= ran[child].begin_ns);
+            }
+        }
+        // An answer comes after its request, and always.
+        prop_assert!(replayed.latencies_ns.iter().all(|&ns| ns < 1 << 60));
+    }
+
+    #[test]
+    fn work_is_conserved_and_the_loop_never_rests_while_there_is_some(
+        seed in any::<u64>(),
+        scenario in change(),
+    ) {
+        let (model, components) = grown(seed, 6_000);
+        let replayed = replay_told(&model, &scenario, &components);
+        let routes = scenario.by_route(&components);
+        let due_ns: u64 = model.steps.iter().map(|step| {
+            let classes = step.work_ns.iter().zip(routes[step.route as usize]);
+            classes.map(|(&ns, factor)| crate::scenario::scaled(ns, factor)).sum::<u64>()
+        }).sum();
+        let done_ns: u64 = replayed.ran.iter().map(|one| one.end_ns - one.begin_ns).sum();
+        prop_assert_eq!(done_ns, due_ns);
+        let lead_ns = |one: &Ran| model.events[one.event as usize].lead_ns
+            .max(model.lead_busy_ns)
+            .max(model.lead_woken_ns);
+        let polls_ns = model.events.iter().map(|one| one.poll_ns);
+        let poll_ns = polls_ns.max().unwrap_or(0).max(model.poll_woken_ns);
+        let mut free_ns = 0;
+        for one in &replayed.ran {
+            // What it still waits for is the kernel's answer and its own way to its callback.
+            let at_most_ns = free_ns.max(one.ready_ns) + lead_ns(one) + poll_ns;
+            prop_assert!(one.begin_ns <= at_most_ns, "{:?} free {}", one, free_ns);
+            free_ns = one.end_ns;
+        }
+    }
+
+    #[test]
+    fn the_same_change_gives_the_same_answer(seed in any::<u64>(), scenario in change()) {
+        let (model, components) = grown(seed, 3_000);
+        let (again, _) = grown(seed, 3_000);
+        prop_assert_eq!(&model, &again);
+        let told = replay_told(&model, &scenario, &components);
+        prop_assert_eq!(&told, &replay_told(&again, &scenario, &components));
+        prop_assert_eq!(told.latencies_ns, replay(&model, &scenario, &components).latencies_ns);
+    }
+
+    #[test]
+    fn what_comes_from_outside_comes_with_the_load(seed in any::<u64>(), rate in 0.5..2.0f64) {
+        let (model, components) = grown(seed, 3_000);
+        let scenario = Scenario { rate, ..Scenario::unchanged() };
+        let ran = by_event(&replay_told(&model, &scenario, &components));
+        let origin_ns = model.span_ns.0;
+        for (event, ran) in model.events.iter().zip(&ran) {
+            if let Trigger::Arrival { since_ns, at_ns, is_load: true, .. } = event.trigger {
+                let after_ns = since_ns.saturating_sub(origin_ns) as f64 / rate;
+                let due_ns = since_ns.min(origin_ns) as f64 + after_ns + (at_ns - since_ns) as f64;
+                prop_assert!((ran.ready_ns as f64 - due_ns).abs() < 1_000.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What would it bring: the replay of a recorded event dependency graph under a change.
+//!
+//! A recording says when work arrived, what each callback did, and what it waited for. The replay
+//! keeps these and lets the event loop run again, so that a change of one thing (collections, a
+//! query, the load) has its effect on everything that waits behind it. Nothing is fitted and
+//! nothing is drawn at random: without a change the replay gives the recorded latencies back.
+//!
+//! ```text
+//! for each trace:  Capture::push(record) …, finish()      what a replay needs   -> Log
+//!                  Model::of(&log, names, &mut components)   who waits for whom  -> Model
+//! for each change: Scenario                                  factors by component
+//!                  replay(&model, &scenario)                 the loop runs again -> Replayed
+//! ```
+//!
+//! | file | concept |
+//! |---|---|
+//! | `capture` | records in, everything that had the loop out |
+//! | `model`, `build` | the dependencies, as the loop will run them |
+//! | `triggers`, `gates`, `turns` | what makes an event ready; what an `await` waits for; order |
+//! | `steps` | what an event does, cut where something depends on it |
+//! | `pool` | the threads of libuv |
+//! | `components`, `scenario` | what can be changed, and by how much |
+//! | `replay`, `agenda` | the loop runs again |
+//! | `refusal` | recordings that cannot be replayed, and why |
+
+#![forbid(unsafe_code)]
+
+mod agenda;
+mod build;
+mod capture;
+mod components;
+mod gates;
+#[cfg(test)]
+mod invariants;
+mod model;
+mod pool;
+mod refusal;
+mod replay;
+mod scenario;
+mod steps;
+mod triggers;
+mod turns;
+
+pub use capture::{Capture, Log};
+pub use components::Components;
+pub use model::Model;
+pub use refusal::Refusal;
+pub use replay::{Ran, Replayed, replay, replay_told};
+pub use scenario::{Scenario, WorkFactors};

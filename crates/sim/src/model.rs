@@ -1,0 +1,196 @@
+//! The model: the event dependency graph of one loop, as the loop will run it again.
+//!
+//! Flat vectors in the recorded order, because a replay runs through millions of events once for
+//! each change that is asked about.
+
+use bobtail_trace::record::Ns;
+
+use crate::pool::Pool;
+
+/// Number of a loop event in the recorded order.
+pub(crate) type EventIx = u32;
+/// Stands for no gate.
+pub(crate) const NO_GATE: u32 = u32::MAX;
+
+/// One event loop, ready to run again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    pub(crate) events: Vec<Event>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) gates: Vec<Gate>,
+    pub(crate) requests: Vec<Request>,
+    pub(crate) pool: Pool,
+    /// Median of the leads of events that were ready while the loop was busy, and while it slept.
+    pub(crate) lead_busy_ns: u64,
+    pub(crate) lead_woken_ns: u64,
+    /// Likewise of the time until the kernel answers.
+    pub(crate) poll_busy_ns: u64,
+    pub(crate) poll_woken_ns: u64,
+    /// First arrival and last response.
+    pub(crate) span_ns: (Ns, Ns),
+    /// The events that were recorded between them.
+    pub(crate) span_events: (usize, usize),
+    /// Hops on paths that were deduced, and requests with one.
+    pub(crate) inferred: u64,
+    /// Requests that waited for their client.
+    pub(crate) client_waits: u64,
+}
+
+/// A loop event.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Event {
+    pub trigger: Trigger,
+    pub phase: Phase,
+    /// It was ready while the loop slept.
+    pub woken: bool,
+    /// What it waits for, and how its time scales.
+    pub wait: Wait,
+    /// From when it was ready and the loop free to its begin, and the collections in that.
+    pub lead_ns: u64,
+    pub lead_gc_ns: u64,
+    /// The answer of the kernel with which it was told.
+    pub turn: u32,
+    /// As of [`crate::turns::Turn`].
+    pub turn_woken: bool,
+    pub poll_ns: u64,
+    /// Its steps are those up to the first of the next event.
+    pub first_step: u32,
+}
+
+/// What makes an event ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trigger {
+    /// Nothing in this process: it comes at its time. With the load, where it is a part of it;
+    /// then `since_ns` is when the request came to which it belongs. Where `is_released`, not
+    /// before a step of an earlier event either.
+    Arrival {
+        at_ns: Ns,
+        since_ns: Ns,
+        is_load: bool,
+        is_released: bool,
+    },
+    /// A step of an earlier event, and then it takes so long.
+    Released { delay_ns: u64 },
+    /// A step submits this job to the pool.
+    Job { job: u32 },
+}
+
+/// What an event waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wait {
+    pub resource: u32,
+    /// A timer waits for itself: no other machine would make it faster.
+    pub is_timer: bool,
+}
+
+/// The part of a turn of the loop in which an event runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    Poll,
+    Check,
+    Close,
+    Timers,
+}
+
+/// What an event does without anything depending on it, and then what does depend on it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Step {
+    /// `native`, `gc`, `jit`, `ic`, and what is none of these (not running).
+    pub work_ns: [u64; 5],
+    pub route: u32,
+    /// It waits until this gate is open; [`NO_GATE`] for none.
+    pub gate: u32,
+    pub action: Action,
+}
+
+/// What happens at the end of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Action {
+    None,
+    /// An event begins to wait.
+    Release(EventIx),
+    /// A gate has one thing less to wait for; here its steps would follow.
+    Gate(u32),
+    /// Likewise, elsewhere.
+    Join(u32),
+    /// The last byte of a response is out.
+    Sink(u32),
+}
+
+/// Steps that wait for several things (an `await` of something that others started).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Gate {
+    pub event: EventIx,
+    /// What it waits for.
+    pub missing: u32,
+}
+
+/// A request that was answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub source: EventIx,
+    /// When it came, before its event stood in line.
+    pub before_ns: i64,
+    pub arrival_ns: Ns,
+    pub latency_ns: u64,
+    pub route: u32,
+    pub counts: bool,
+}
+
+impl Model {
+    /// The latencies that were recorded, after warm-up, in the order of the responses.
+    pub fn recorded_ns(&self) -> impl Iterator<Item = u64> + '_ {
+        self.counted().map(|one| one.latency_ns)
+    }
+
+    /// When those requests came.
+    pub fn arrivals_ns(&self) -> impl Iterator<Item = Ns> + '_ {
+        self.counted().map(|one| one.arrival_ns)
+    }
+
+    /// Routes of those requests, by number.
+    pub fn routes(&self) -> impl Iterator<Item = u32> + '_ {
+        self.counted().map(|one| one.route)
+    }
+
+    /// Requests of which a hop was deduced.
+    pub fn inferred(&self) -> u64 {
+        self.inferred
+    }
+
+    /// Requests that waited for their client, as long as in the recording whatever is changed.
+    pub fn client_waits(&self) -> u64 {
+        self.client_waits
+    }
+
+    /// Threads of the pool.
+    pub fn pool_threads(&self) -> u32 {
+        self.pool.threads
+    }
+
+    /// Jobs of the pool.
+    pub fn pool_jobs(&self) -> usize {
+        self.pool.jobs.len()
+    }
+
+    /// Loop events.
+    pub fn events(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Requests, those of warm-up included.
+    pub fn requests(&self) -> usize {
+        self.requests.len()
+    }
+
+    pub(crate) fn counted(&self) -> impl Iterator<Item = &Request> {
+        self.requests.iter().filter(|one| one.counts)
+    }
+
+    /// The steps of an event.
+    pub(crate) fn steps_of(&self, event: EventIx) -> std::ops::Range<usize> {
+        let first = self.events[event as usize].first_step as usize;
+        let next = self.events.get(event as usize + 1);
+        first..next.map_or(self.steps.len(), |one| one.first_step as usize)
+    }
+}

@@ -1,0 +1,128 @@
+//! Turns of the loop: in which part of one an event runs, and in what order.
+//!
+//! libuv asks the kernel what is ready, runs all of that, then the immediates, then what is closed,
+//! then the timers that are due (1.45 and later, so Node 20 and later). Within one answer of the
+//! kernel the order is the kernel's: nearly that of becoming ready, but not quite. So what it told
+//! together in the recording keeps its order among itself.
+
+use bobtail_trace::record::{LoopKind, Ns, ReadyQuality};
+
+use crate::agenda::Due;
+use crate::capture::Seen;
+use crate::model::{Event, Phase};
+use crate::triggers::Cause;
+
+/// Where in a turn events of a kind run.
+pub(crate) fn phase_of(kind: LoopKind) -> Phase {
+    match kind {
+        LoopKind::Immediate | LoopKind::Immediates => Phase::Check,
+        LoopKind::Close => Phase::Close,
+        LoopKind::Timer | LoopKind::Timers => Phase::Timers,
+        _ => Phase::Poll,
+    }
+}
+
+/// One answer of the kernel.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Turn {
+    /// The loop slept until the first of its events was ready.
+    pub woken: bool,
+    /// From then, or from when the loop was free, until the answer was there: what was ready
+    /// meanwhile is a part of it.
+    pub poll_ns: u64,
+}
+
+/// When events of the poll stand in line, and the turns by number.
+///
+/// What is told with one answer was not there at the one before it, or not listened to; and what
+/// was ready no later than told was ready when the kernel told others after it.
+pub(crate) fn stand_in_line(events: &[Seen], causes: &[Cause], ready_ns: &mut [Ns]) -> Vec<Turn> {
+    let mut after: Option<(u32, Ns)> = None;
+    for (ix, seen) in events.iter().enumerate().rev() {
+        match phase_of(seen.ended.kind) {
+            Phase::Poll => {}
+            Phase::Timers | Phase::Check | Phase::Close => continue,
+        }
+        let is_sure =
+            seen.ended.ready_ns.is_some() && seen.ended.ready_quality == ReadyQuality::Exact;
+        let told_ns = match after {
+            Some((turn, after_ns)) if turn == seen.turn && !is_sure => ready_ns[ix].min(after_ns),
+            _ => ready_ns[ix],
+        };
+        let caused_ns = match causes[ix] {
+            Cause::Earlier { at_ns, .. } => at_ns,
+            Cause::Outside { after, .. } => after.map_or(0, |(_, at_ns)| at_ns),
+        };
+        let earliest_ns = caused_ns.max(seen.polled_before_ns + 1);
+        ready_ns[ix] = told_ns.max(earliest_ns).min(seen.ended.begin_ns);
+        after = Some((seen.turn, ready_ns[ix]));
+    }
+    turns(events, ready_ns)
+}
+
+/// libuv counts whole milliseconds and asks the kernel to wake it in so many of them, so a timer
+/// that wakes the loop does so up to one later than it was due.
+fn late_timers(of_turn: &[Seen], ready_ns: &mut [Ns]) {
+    let Some(first) = of_turn.first() else { return };
+    let polled = of_turn.iter().zip(ready_ns.iter());
+    let polled = polled.filter(|(seen, _)| phase_of(seen.ended.kind) == Phase::Poll);
+    let others_ns = polled.map(|(_, &ready_ns)| ready_ns).min().unwrap_or(0);
+    for (seen, due_ns) in of_turn.iter().zip(ready_ns) {
+        let slept = first.free_ns < *due_ns && *due_ns < seen.polled_ns;
+        if slept && phase_of(seen.ended.kind) == Phase::Timers {
+            *due_ns = seen.polled_ns.max(others_ns).min(seen.ended.begin_ns);
+        }
+    }
+}
+
+fn turns(events: &[Seen], ready_ns: &mut [Ns]) -> Vec<Turn> {
+    let last = events.last().map_or(0, |seen| seen.turn as usize);
+    let mut turns = vec![Turn::default(); last + 1];
+    let mut from = 0;
+    while from < events.len() {
+        let turn = events[from].turn;
+        let of_turn = events[from..]
+            .iter()
+            .take_while(|seen| seen.turn == turn)
+            .count();
+        late_timers(
+            &events[from..from + of_turn],
+            &mut ready_ns[from..from + of_turn],
+        );
+        let polled =
+            (from..from + of_turn).filter(|ix| phase_of(events[*ix].ended.kind) == Phase::Poll);
+        let mut polled = polled.peekable();
+        if let Some(&first) = polled.peek() {
+            let free_ns = events[first].free_ns;
+            let ready_ns = polled.map(|ix| ready_ns[ix]).min().unwrap_or(0);
+            turns[turn as usize] = Turn {
+                woken: ready_ns > free_ns,
+                poll_ns: events[first]
+                    .polled_ns
+                    .saturating_sub(ready_ns.max(free_ns)),
+            };
+        }
+        from += of_turn;
+    }
+    turns
+}
+
+/// Puts one answer of the kernel, given by ready times, in order: those that it told together in
+/// the recording share their places as they did then.
+pub(crate) fn in_order(batch: &mut [Due], events: &[Event]) {
+    if batch.is_sorted_by_key(|due| due.1) {
+        return;
+    }
+    let turn = |due: &Due| events[due.1 as usize].turn;
+    let mut places: Vec<(u32, usize)> = batch
+        .iter()
+        .enumerate()
+        .map(|(place, due)| (turn(due), place))
+        .collect();
+    places.sort_unstable();
+    let mut sorted: Vec<Due> = batch.to_vec();
+    sorted.sort_unstable_by_key(|due| (turn(due), due.1));
+    for ((_, place), due) in places.into_iter().zip(sorted) {
+        batch[place] = due;
+    }
+}

@@ -1,0 +1,354 @@
+//! Replays of drawn traces: what each change does to each request, as text.
+
+use bobtail_sim::{Capture, Components, Log, Model, Refusal, Scenario, replay};
+use bobtail_testkit::{Drawn, draw};
+
+fn capture(drawn: &Drawn) -> Result<Log, Refusal> {
+    let mut capture = Capture::new(None);
+    drawn
+        .records
+        .iter()
+        .for_each(|record| capture.push(*record));
+    capture.finish()
+}
+
+/// Latencies of a drawing under a change, by request: `/a 5ms, /b 7ms`.
+fn latencies(drawing: &str, change: impl Fn(&mut Scenario, &Components)) -> String {
+    let drawn = draw(drawing);
+    let log = capture(&drawn).expect("the drawing can be replayed");
+    let mut components = Components::new();
+    let model = Model::of(&log, |id| Some(drawn.text(id)), &mut components).unwrap();
+    let mut scenario = Scenario::unchanged();
+    change(&mut scenario, &components);
+    let replayed = replay(&model, &scenario, &components);
+    let names = components.routes();
+    let each = model.routes().zip(replayed.latencies_ns);
+    let mut told: Vec<String> = each
+        .map(|(route, ns)| format!("{} {}ms", names[route as usize], ns as f64 / 1e6))
+        .collect();
+    told.sort();
+    told.join(", ")
+}
+
+/// Without a change and with one.
+fn check(
+    drawing: &str,
+    recorded: &str,
+    change: impl Fn(&mut Scenario, &Components),
+    expected: &str,
+) {
+    assert_eq!(latencies(drawing, |_, _| {}), recorded);
+    assert_eq!(latencies(drawing, change), expected);
+}
+
+fn resource(components: &Components, name: &str) -> u32 {
+    let at = components.resources().iter().position(|one| one == name);
+    at.expect("the resource is there") as u32
+}
+
+fn route(components: &Components, name: &str) -> u32 {
+    components
+        .routes()
+        .iter()
+        .position(|one| one == name)
+        .expect("the route is there") as u32
+}
+
+const HOG: &str = r#"
+    open 1 server
+    open 2 server
+    0ms  begin #1 read handle=1 ready=0ms
+         source 1 "/export"
+    10ms gc mark for=20ms
+    60ms sink 1 200
+         end
+         poll for=0ms
+    60ms begin #2 read handle=2 ready=12ms
+         source 2 "/x"
+    61ms sink 2 200
+         end
+"#;
+
+#[test]
+fn a_faster_callback_is_gone_from_the_queue_behind_it() {
+    check(
+        HOG,
+        "/export 60ms, /x 49ms",
+        |scenario, components| {
+            let factors = scenario.of_route(route(components, "/export"));
+            (factors.native, factors.gc) = (0.5, 0.5);
+        },
+        "/export 30ms, /x 19ms",
+    );
+}
+
+#[test]
+fn collections_alone_can_be_faster() {
+    let gc = |scenario: &mut Scenario, _: &Components| scenario.work.gc = 0.5;
+    check(HOG, "/export 60ms, /x 49ms", gc, "/export 50ms, /x 39ms");
+}
+
+#[test]
+fn a_request_that_comes_after_the_hog_is_not_faster_than_its_own_work() {
+    let tiny = |scenario: &mut Scenario, _: &Components| scenario.work.native = 0.0;
+    check(HOG, "/export 60ms, /x 49ms", tiny, "/export 20ms, /x 8ms");
+}
+
+const DATABASE: &str = r#"
+    open 1 server
+    open 2 client "db:5432"
+    0ms  begin #1 read handle=1 ready=0ms
+         source 1 "/x"
+    1ms  write 2
+    2ms  end
+         poll for=8ms
+    10ms begin #2 read handle=2 ready=10ms
+         micro #3 promise from=1
+    12ms sink 1 200
+         end
+"#;
+
+#[test]
+fn a_slower_database_is_waited_for_longer() {
+    check(
+        DATABASE,
+        "/x 12ms",
+        |scenario, components| *scenario.of_resource(resource(components, "db:5432")) = 2.0,
+        "/x 21ms",
+    );
+}
+
+const BOTH: &str = r#"
+    open 1 server
+    open 2 client "a:1"
+    open 3 client "b:2"
+    0ms  begin #1 read handle=1 ready=0ms
+         source 1 "/x"
+    1ms  write 2
+    1ms  write 3
+    1ms  end
+         poll for=4ms
+    5ms  begin #2 read handle=2 ready=5ms
+    6ms  micro #3 promise from=1
+    6ms  end
+         poll for=4ms
+    10ms begin #4 read handle=3 ready=10ms
+    11ms micro #5 promise from=1
+    13ms sink 1 200
+         end
+"#;
+
+#[test]
+fn of_things_awaited_together_the_slowest_counts_under_the_change() {
+    let a = |factor: f64| {
+        move |scenario: &mut Scenario, components: &Components| {
+            *scenario.of_resource(resource(components, "a:1")) = factor;
+        }
+    };
+    check(BOTH, "/x 13ms", a(2.0), "/x 13ms");
+    // 1 ms, then 16 ms for a, 1 ms to take it, 2 ms to go on.
+    check(BOTH, "/x 13ms", a(4.0), "/x 20ms");
+    let b = |scenario: &mut Scenario, components: &Components| {
+        *scenario.of_resource(resource(components, "b:2")) = 0.1;
+    };
+    // b is there at 1.9 ms and taken until 2.9 ms; a is there at 5 ms and taken until 6 ms.
+    check(BOTH, "/x 13ms", b, "/x 8ms");
+}
+
+const POOL: &str = r#"
+    open 1 server
+    open 2 server
+    0ms  begin #1 read handle=1 ready=0ms
+         source 1 "/a"
+         register pool op=1 "crypto"
+         end
+    0ms  begin #2 read handle=2 ready=0ms
+         source 2 "/b"
+         register pool op=2 "crypto"
+         end
+         poll for=5ms
+    5ms  begin #3 pool op=1 ready=5ms run=5ms
+         micro #4 promise from=1
+         sink 1 200
+         end
+         poll for=5ms
+    10ms begin #5 pool op=2 ready=10ms run=5ms
+         micro #6 promise from=2
+         sink 2 200
+         end
+"#;
+
+#[test]
+fn a_thread_more_takes_the_wait_for_one_away() {
+    let two = |scenario: &mut Scenario, _: &Components| scenario.pool = Some(2);
+    check(POOL, "/a 5ms, /b 10ms", two, "/a 5ms, /b 5ms");
+}
+
+const LOAD: &str = r#"
+    open 1 server
+    open 2 server
+    0ms  begin #1 read handle=1 ready=0ms
+         source 1 "/a"
+    6ms  sink 1 200
+         end
+         poll for=4ms
+    10ms begin #2 read handle=2 ready=10ms
+         source 2 "/b"
+    16ms sink 2 200
+         end
+"#;
+
+#[test]
+fn more_load_makes_a_queue() {
+    let twice = |scenario: &mut Scenario, _: &Components| scenario.rate = 2.0;
+    check(LOAD, "/a 6ms, /b 6ms", twice, "/a 6ms, /b 7ms");
+}
+
+const SHARED: &str = r#"
+    open 1 server
+    open 2 server
+    open 3 client "db:5432"
+    0ms  begin #1 read handle=1 ready=0ms
+         source 1 "/first"
+         write 3
+    1ms  end
+         poll for=1ms
+    2ms  begin #2 read handle=2 ready=2ms
+         source 2 "/second"
+    6ms  end
+         poll for=4ms
+    10ms begin #3 read handle=3 ready=10ms
+         micro #4 promise from=1
+    11ms sink 1 200
+    11ms micro #5 promise from=2
+    12ms sink 2 200
+         end
+"#;
+
+#[test]
+fn who_waits_for_anothers_work_goes_on_at_once_when_it_is_there_before() {
+    // The answer is there at 0.5 ms and taken at 1 ms; the second request comes at 2 ms.
+    check(
+        SHARED,
+        "/first 11ms, /second 10ms",
+        |scenario, components| *scenario.of_resource(resource(components, "db:5432")) = 0.05,
+        "/first 2ms, /second 5ms",
+    );
+}
+
+const IN_LINE: &str = r#"
+    open 1 server
+    open 2 server
+    open 3 server
+    0ms  begin #1 read handle=1 ready=0ms
+         source 1 "/a"
+    10ms sink 1 200
+         end
+         poll for=0ms
+    10ms begin #2 read handle=3 ready=4ms
+         source 2 "/b"
+    11ms sink 2 200
+         end
+    11ms begin #3 read handle=2 ready=7ms
+         source 3 "/c"
+    12ms sink 3 200
+         end
+"#;
+
+#[test]
+fn first_come_first_served() {
+    let slow = |scenario: &mut Scenario, _: &Components| scenario.work.native = 2.0;
+    check(
+        IN_LINE,
+        "/a 10ms, /b 7ms, /c 5ms",
+        slow,
+        "/a 20ms, /b 18ms, /c 17ms",
+    );
+}
+
+#[test]
+fn an_immediate_runs_before_what_came_meanwhile() {
+    let drawing = r#"
+        open 1 server
+        open 2 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "/a"
+             register immediate op=1
+        4ms  end
+        4ms  begin #2 immediate op=1
+             micro #3 promise from=1
+        5ms  sink 1 200
+             end
+             poll for=0ms
+        5ms  begin #4 read handle=2 ready=1ms
+             source 2 "/b"
+        6ms  sink 2 200
+             end
+    "#;
+    let slow = |scenario: &mut Scenario, _: &Components| scenario.work.native = 3.0;
+    check(drawing, "/a 5ms, /b 5ms", slow, "/a 15ms, /b 17ms");
+}
+
+#[test]
+fn timers_keep_their_time() {
+    let drawing = r#"
+        open 1 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "/a"
+             register timer op=1 due=8ms
+        4ms  end
+             poll for=4ms
+        8ms  begin #2 timer op=1 ready=8ms
+             micro #3 promise from=1
+        9ms  sink 1 200
+             end
+    "#;
+    let io = |scenario: &mut Scenario, _: &Components| {
+        (scenario.io, scenario.work.native) = (0.1, 0.5);
+    };
+    check(drawing, "/a 9ms", io, "/a 8.5ms");
+}
+
+#[test]
+fn what_cannot_be_known_is_refused() {
+    let refused = |drawing: &str| {
+        capture(&draw(drawing))
+            .expect_err("it is refused")
+            .to_string()
+    };
+    let paused = "
+        0ms mark paused
+        9ms mark resumed
+    ";
+    assert!(
+        refused(paused).starts_with("recording paused 1 times"),
+        "{}",
+        refused(paused)
+    );
+    let lossy = r#"
+        open 1 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "/a"
+             end
+             loss chunk count=3 events=4
+             begin read handle=1 ready=1ms
+        2ms  sink 1 200
+             end
+    "#
+    .replace("loss chunk", "loss overwritten");
+    let message = refused(&lossy);
+    assert!(
+        message.contains("the history of 1 of 1 requests"),
+        "{message}"
+    );
+    let unanswered = r#"
+        open 1 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "/a"
+             end
+    "#;
+    assert!(refused(unanswered).starts_with("1 of 1 requests got no response"));
+    let nothing = capture(&draw("0ms begin #1 other\n end")).unwrap();
+    let model = Model::of(&nothing, |_| None, &mut Components::new());
+    assert_eq!(model, Err(Refusal::NoRequests));
+}
