@@ -78,22 +78,23 @@ export function requestBytes(path) {
 }
 
 /** Due times in ms of Poisson arrivals: real clients do not take turns. */
-function arrivals(ratePerS, durationMs) {
+function arrivals(ratePerS, durationMs, random) {
   const due = [];
   let at = 0;
   for (;;) {
-    at += (-Math.log(1 - Math.random()) / ratePerS) * 1000;
+    at += (-Math.log(1 - random()) / ratePerS) * 1000;
     if (at > durationMs) return due;
     due.push(at);
   }
 }
 
 /**
- * Sends requests at `ratePerS` for `durationMs`, one after the other from `requests`.
+ * Sends requests at `ratePerS` for `durationMs`, one after the other from `requests`; the same
+ * arrivals with the same `random`.
  * @returns `{latenciesMs, failed, unanswered}`
  */
-export function openLoop(connections, { requests, ratePerS, durationMs }) {
-  const due = arrivals(ratePerS, durationMs);
+export function openLoop(connections, { requests, ratePerS, durationMs, random = Math.random }) {
+  const due = arrivals(ratePerS, durationMs, random);
   const latenciesMs = [];
   const waiting = [];
   let failed = 0;

@@ -1,0 +1,44 @@
+// What is compared: the paper's schemes (VEE'19, Tables 6 and 7), each as a policy and V8 flags.
+
+/** Full speed stands for 4.0 GHz, as `boost --actuator emulated` has it by default. */
+export const ARMS = {
+  'static-2.6': { policy: 'static:base', label: 'static 2.6 GHz' },
+  'static-3.3': { policy: 'static:3.3', label: 'static 3.3 GHz' },
+  'static-4.0': { policy: 'static:peak', label: 'static 4.0 GHz' },
+  'gc-boost': { policy: 'gc-boost', label: 'GC-Boost' },
+  'gc-boost-tuned': { policy: 'gc-boost', isTuned: true, label: 'GC-Boost (after tuning)' },
+  'queue-boost': { policy: 'queue-boost', label: 'Queue Boost' },
+  combined: { policy: 'combined', isTuned: true, label: 'Combined' },
+  'a-a': { policy: 'static:base', label: 'static 2.6 GHz again (A/A)' },
+};
+
+/** What everything is compared with. */
+export const BASE = 'static-2.6';
+/** How long a change takes, by default; arms that never change have no other. */
+export const LATENCY_DEFAULT = '20us';
+
+/** `gc-boost@1ms` for a latency other than the default. */
+export function armsOf(names, latencies) {
+  return names.flatMap((name) => {
+    const arm = ARMS[name];
+    if (arm === undefined) throw new Error(`no arm ${name}; there are ${Object.keys(ARMS)}`);
+    const changes = !arm.policy.startsWith('static');
+    return (changes ? latencies : [LATENCY_DEFAULT]).map((latency) => ({
+      ...arm,
+      arm: name,
+      latency,
+      name: latency === LATENCY_DEFAULT ? name : `${name}@${latency}`,
+    }));
+  });
+}
+
+/**
+ * Requests of the paper's kinds of application, and flags that stand for its GC-Tuning: what
+ * `bobtail tune --objective cpu` raced best, or the flags that are given with `--tuned`.
+ */
+export const SERVICES = {
+  cpu: { paper: 'Etherpad Lite (no I/O)', needs: [] },
+  redis: { paper: 'Todo (Redis)', needs: ['redis'] },
+  disk: { paper: 'Lighter (disk)', needs: [] },
+  postgres: { paper: 'Client Manager (MongoDB)', needs: ['postgres'] },
+};

@@ -1,0 +1,115 @@
+// A service under `bobtail boost`, on the core of the servers, and its end.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cpuNs, LOAD_CORE, SERVER_CORE } from '../harness/cpu.mjs';
+import { Connections } from '../harness/open-loop.mjs';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const BOBTAIL = join(here, '../../packages/bobtail/dist/cli/main.js');
+const START_MS_MAX = 60_000;
+const CONNECTIONS = 64;
+
+/** The first line of output that tells a port. */
+function listening(child) {
+  return new Promise((resolve, reject) => {
+    let [text, errors] = ['', ''];
+    const limit = setTimeout(() => reject(new Error(`does not listen: ${errors}`)), START_MS_MAX);
+    child.stderr.on('data', (chunk) => {
+      errors = (errors + chunk).slice(-2000);
+    });
+    child.stdout.on('data', (chunk) => {
+      text += chunk;
+      const found = /\{"listening":(\{.*?\})\}/.exec(text);
+      if (!found) return;
+      clearTimeout(limit);
+      resolve(JSON.parse(found[1]));
+    });
+    child.once('exit', (code) => {
+      clearTimeout(limit);
+      reject(new Error(`ended with ${code}: ${errors}`));
+    });
+  });
+}
+
+/** A command that is told to stop, and killed with this process. */
+export class Running {
+  static async start(args, { env, core }) {
+    const child = spawn('taskset', ['-c', String(core), process.execPath, ...args], {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const abandon = () => child.kill('SIGTERM');
+    process.once('exit', abandon);
+    try {
+      return new Running(child, abandon, await listening(child));
+    } catch (error) {
+      child.kill('SIGTERM');
+      process.off('exit', abandon);
+      throw error;
+    }
+  }
+
+  constructor(child, abandon, { port, pid }) {
+    Object.assign(this, { child, abandon, port, pid });
+  }
+
+  async stop() {
+    const ended = once(this.child, 'exit');
+    process.off('exit', this.abandon);
+    this.child.kill('SIGTERM');
+    await ended;
+  }
+}
+
+/** A service under a policy; `flags` are of its Node. */
+export class BoostedService {
+  static async start({ service, arm, flags = [], seed, workers, node, environment }) {
+    const folder = mkdtempSync(join(tmpdir(), 'bobtail-bench-boost-'));
+    const out = join(folder, 'boost.json');
+    const lever = ['--actuator', 'emulated', '--cpu', String(SERVER_CORE)];
+    const script = join(here, 'services', `${service}.cjs`);
+    const pinned = ['taskset', '-c', String(SERVER_CORE), node, ...flags, script];
+    const how = ['--policy', arm.policy, '--latency', milliseconds(arm.latency)];
+    const args = [BOBTAIL, 'boost', ...lever, ...how, '--quiet', '--out', out, '--', ...pinned];
+    const env = { ...environment, SEED: String(seed), WORKERS: String(workers) };
+    try {
+      const running = await Running.start(args, { env, core: LOAD_CORE });
+      const connections = await Connections.open(running.port, CONNECTIONS);
+      return Object.assign(new BoostedService(), { folder, out, running, connections });
+    } catch (error) {
+      rmSync(folder, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  /** CPU time of the loop's own thread. */
+  loopNs() {
+    const { pid } = this.running;
+    return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]);
+  }
+
+  cpuNs() {
+    return cpuNs(this.running.pid);
+  }
+
+  /** Ends it; gives what `boost --out` says. */
+  async stop() {
+    this.connections.close();
+    await this.running.stop();
+    try {
+      return JSON.parse(readFileSync(this.out, 'utf8'));
+    } finally {
+      rmSync(this.folder, { recursive: true, force: true });
+    }
+  }
+}
+
+/** `20us`, `500us`, `1ms` as the command line takes it. */
+function milliseconds(latency) {
+  const [, number, unit] = /^(\d+)(us|ms)$/.exec(latency);
+  return `${Number(number) / (unit === 'us' ? 1000 : 1)}ms`;
+}

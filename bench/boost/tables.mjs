@@ -1,0 +1,171 @@
+// Tables in the form of the paper's Tables 6 and 7, of the raw data of `run.mjs`, beside those of
+// the paper. Percentiles are those of all rounds together, their intervals from a paired bootstrap
+// over rounds (as `bobtail tune` has them); energies are modelled.
+//
+//   node bench/boost/tables.mjs bench/runs/2026-11-21-boost
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { analyzeRounds } from '../../packages/bobtail/dist/cli/analysis.js';
+import { LatencyHistogram } from '../harness/latency-histogram.mjs';
+import { ARMS, BASE, SERVICES } from './arms.mjs';
+
+/** Tail reduction in per cent and normalised energy: VEE'19, Table 7 and section 7. */
+const PAPER_7 = {
+  'static-3.3': ['–', 1.676],
+  'static-4.0': ['–', 2.712],
+  'gc-boost': [13.56, 1.03],
+  'gc-boost-tuned': [17.23, 1.09],
+  'queue-boost': [16.27, 1.1],
+  combined: [21.18, 1.14],
+};
+/** By application, in the order of `SERVICES`: GC-Boost and Queue Boost, each with its energy. */
+const PAPER_6 = {
+  cpu: [15.8, 25.0, 1.08, 1.19],
+  redis: [1.2, 7.9, 0.99, 1.07],
+  disk: [24.9, 13.9, 1.06, 1.28],
+  postgres: [15.1, 10.7, 1.12, 1.11],
+};
+const TAILS = [99.9, 99];
+
+const [folder] = process.argv.slice(2);
+const row = (...cells) => process.stdout.write(`| ${cells.join(' | ')} |\n`);
+const head = (...cells) => {
+  row(...cells);
+  row(...cells.map(() => '---'));
+};
+
+/** Cells by service (with `-cluster`) and arm, in the order of rounds. */
+function read() {
+  const services = new Map();
+  for (const name of readdirSync(join(folder, 'rounds'))) {
+    const [, service, round] = /^(.*)-(\d+)\.jsonl$/.exec(name);
+    const arms = services.get(service) ?? new Map();
+    services.set(service, arms);
+    for (const line of readFileSync(join(folder, 'rounds', name), 'utf8')
+      .trim()
+      .split('\n')) {
+      const cell = JSON.parse(line);
+      arms.set(cell.arm, [...(arms.get(cell.arm) ?? []), { ...cell, round: Number(round) }]);
+    }
+  }
+  return services;
+}
+
+/** One round of an arm, as the comparison of rounds takes it. */
+function toRound({ latencies }) {
+  const pairs = latencies.split(' ').map((pair) => pair.split(':').map(Number));
+  return {
+    latencies: pairs.map(([bucket, count]) => [Math.round(1.01 ** bucket * 1000), count]),
+    measures: [1, 1, 1],
+  };
+}
+
+/** An arm beside the base in the rounds that both have. */
+async function compared(base, own) {
+  const rounds = base.map(({ round }) => round).filter((n) => own.some(({ round }) => round === n));
+  const of = (cells) => rounds.map((n) => toRound(cells.find(({ round }) => round === n)));
+  const { percentiles } = await analyzeRounds(of(base), of(own));
+  const mean = (figure) => own.reduce((sum, cell) => sum + figure(cell), 0) / own.length;
+  const pooled = LatencyHistogram.fromText(own.map((cell) => cell.latencies).join(' '));
+  return {
+    rounds: rounds.length,
+    pooled,
+    percentiles,
+    energy: mean(energyOf),
+    boosted: mean((cell) => cell.boostedShare),
+    perS: mean((cell) => cell.boosts / (cell.ranNs / 1e9)),
+    busy: mean((cell) => cell.loopShare),
+  };
+}
+
+/** By the paper's points; a static speed has them itself. */
+function energyOf({ arm, energy }) {
+  const fixed = { 'static-3.3': 1.676, 'static-4.0': 2.712 }[arm];
+  return fixed ?? energy.relativeToBase;
+}
+
+/** `31 % [20–38]`, of the ratio to the base. */
+function reduction({ percentiles }, percentile) {
+  const one = percentiles.find((found) => found.percentile === percentile);
+  if (one === undefined || one.ratio === null) return '–';
+  const percent = (ratio) => ((1 - ratio) * 100).toFixed(0);
+  const bounds = one.low === null ? '' : ` [${percent(one.high)}–${percent(one.low)}]`;
+  return `${percent(one.ratio)} %${bounds}`;
+}
+
+function ms(histogram, percentile) {
+  return histogram.percentileMs(percentile)?.toFixed(1) ?? '–';
+}
+
+async function serviceTable(service, arms) {
+  const base = arms.get(BASE) ?? [];
+  const results = new Map();
+  process.stdout.write(`\n### ${service}, ${base[0]?.ratePerS} requests/s\n\n`);
+  const figures = ['p50 ms', 'p99 ms', 'p99.9 ms', 'p99.9 less', 'p99 less'];
+  head('scheme', 'rounds × requests', ...figures, 'boosts/s', 'boosted', 'loop busy', 'energy*');
+  const order = Object.keys(ARMS);
+  const place = (name) => order.indexOf(name.split('@')[0]);
+  for (const name of [...arms.keys()].sort((a, b) => place(a) - place(b) || (a < b ? -1 : 1))) {
+    const cells = arms.get(name);
+    const result = await compared(base, cells);
+    results.set(name, result);
+    const { pooled, rounds, perS, boosted, energy, busy } = result;
+    const less = name === BASE ? ['', ''] : TAILS.map((tail) => reduction(result, tail));
+    const percentiles = [50, 99, 99.9].map((one) => ms(pooled, one));
+    const shares = [`${(boosted * 100).toFixed(1)} %`, `${(busy * 100).toFixed(0)} %`];
+    const size = `${rounds} × ${Math.round(pooled.count / cells.length)}`;
+    const about = [name, size, ...percentiles, ...less, perS.toFixed(0)];
+    row(...about, ...shares, energy.toFixed(3));
+  }
+  return results;
+}
+
+/** Mean of the reductions of services, in per cent, and of their energies. */
+function meanOf(services, arm, percentile) {
+  const found = services.map((results) => results.get(arm)).filter(Boolean);
+  const ratios = found
+    .map(({ percentiles }) => percentiles.find((one) => one.percentile === percentile)?.ratio)
+    .filter((ratio) => typeof ratio === 'number');
+  if (ratios.length === 0) return '–';
+  const mean = ratios.reduce((sum, ratio) => sum + (1 - ratio) * 100, 0) / ratios.length;
+  return `${mean.toFixed(1)} (${ratios.length})`;
+}
+
+function tableSeven(services) {
+  process.stdout.write('\n### As Table 7: mean over services (how many), in per cent\n\n');
+  head('scheme', 'p99.9 less', 'p99 less', 'energy*', 'paper: tail less', 'paper: energy');
+  const names = new Set(services.flatMap((results) => [...results.keys()]));
+  for (const name of names) {
+    if (name === BASE) continue;
+    const energies = services.map((results) => results.get(name)?.energy).filter(Boolean);
+    const energy = energies.reduce((sum, one) => sum + one, 0) / energies.length;
+    const tails = TAILS.map((tail) => meanOf(services, name, tail));
+    row(name, ...tails, energy.toFixed(3), ...(PAPER_7[name.split('@')[0]] ?? ['', '']));
+  }
+}
+
+function tableSix(services) {
+  process.stdout.write('\n### As Table 6: by service, tail less and energy, cluster\n\n');
+  head('service', 'GC-Boost', 'Queue Boost', 'energy*', 'energy*', 'paper (its application)');
+  for (const [service, results] of services) {
+    const name = service.replace(/-cluster$/, '');
+    const arms = ['gc-boost', 'queue-boost'].map((arm) => results.get(arm));
+    const tail = (one) => (one === undefined ? '–' : reduction(one, 99.9));
+    const energies = arms.map((one) => one?.energy.toFixed(3) ?? '–');
+    const paper = `${PAPER_6[name].join(' / ')} (${SERVICES[name].paper})`;
+    row(service, ...arms.map(tail), ...energies, paper);
+  }
+}
+
+const about = JSON.parse(readFileSync(join(folder, 'about.json'), 'utf8'));
+process.stdout.write(`Node ${about.node}, ${about.host}; EMULATED frequency; tuned: `);
+process.stdout.write(`\`${about.tuned}\`. *Energy is modelled by the paper's points.\n`);
+const single = [];
+const clusters = [];
+for (const [service, arms] of read()) {
+  const results = await serviceTable(service, arms);
+  if (service.endsWith('-cluster')) clusters.push([service, results]);
+  else single.push(results);
+}
+if (single.length > 0) tableSeven(single);
+if (clusters.length > 0) tableSix(clusters);
