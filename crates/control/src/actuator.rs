@@ -54,6 +54,12 @@ pub trait Actuator: std::fmt::Debug + Send {
     fn upkeep_ns(&self) -> Option<u64> {
         None
     }
+
+    /// Whether what a boost took is still to be given back, as of the last `apply`. Who lowers it
+    /// for good keeps it at base until nothing is, since undoing it forgets the account.
+    fn owes(&self) -> bool {
+        false
+    }
 }
 
 /// What an `apply` did.

@@ -95,8 +95,8 @@ pub struct Emulated {
 }
 
 impl Emulated {
-    /// Starts the threads on these CPUs and calibrates them, which takes half a second to two
-    /// per CPU and slows these CPUs meanwhile; they are parked afterwards.
+    /// Starts the threads on these CPUs and calibrates them, all at once, which takes half a
+    /// second to two and slows these CPUs meanwhile; they are parked afterwards.
     ///
     /// # Errors
     ///

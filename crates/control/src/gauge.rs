@@ -4,6 +4,8 @@
 //! runs as before.
 
 use std::io;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 use bobtail_policy::Speed;
 
@@ -17,7 +19,29 @@ use crate::syscalls;
 pub trait Gauge {
     /// Work done per time on each of these CPUs, the slowest's, in a unit of its own.
     fn rate(&mut self, lever: LeverKind, cpus: &[u32]) -> Result<f64, ControlError>;
+
+    /// How many CPUs' worth of time a group uses while threads that `enter` it want all there is,
+    /// over `window_ns`; `used_ns` tells what it has used since ever. None where it is not
+    /// measured.
+    ///
+    /// # Errors
+    ///
+    /// Those of `enter` and `used_ns`.
+    fn share(
+        &mut self,
+        _lever: LeverKind,
+        _window_ns: u64,
+        _enter: Enter,
+        _used_ns: UsedNs,
+    ) -> Result<Option<f64>, ControlError> {
+        Ok(None)
+    }
 }
+
+/// Puts the calling thread where it is to be measured.
+pub type Enter<'a> = &'a (dyn Fn() -> Result<(), ControlError> + Sync);
+/// CPU time used so far, where somebody counts it.
+pub type UsedNs<'a> = &'a dyn Fn() -> Result<Option<u64>, ControlError>;
 
 /// Times a fixed calculation on a thread of its own, pinned to each CPU in turn.
 #[derive(Debug, Clone, Copy)]
@@ -43,22 +67,76 @@ impl Default for WorkGauge {
 
 impl Gauge for WorkGauge {
     fn rate(&mut self, lever: LeverKind, cpus: &[u32]) -> Result<f64, ControlError> {
-        let mut slowest = f64::INFINITY;
-        for &cpu in cpus {
-            let gauge = *self;
-            let failed = |(call, cause)| ControlError::Call { lever, call, cause };
-            let worker = std::thread::Builder::new()
+        let gauge = *self;
+        let failed = |(call, cause)| ControlError::Call { lever, call, cause };
+        let start = |cpu: &u32| {
+            let cpu = *cpu;
+            std::thread::Builder::new()
                 .name("bobtail-gauge".to_owned())
                 .spawn(move || gauge.rate_on(cpu))
-                .map_err(|cause| failed(("clone", cause)))?;
-            let rate = match worker.join() {
-                Ok(rate) => rate.map_err(failed)?,
-                Err(panic) => std::panic::resume_unwind(panic),
-            };
-            slowest = slowest.min(rate);
+                .map_err(|cause| failed(("clone", cause)))
+        };
+        // Real-time threads do not mind each other on CPUs of their own, and all at once take as
+        // long as one; ordinary ones would leave the machine's other work no CPU.
+        let at_once = if self.priority.is_some() {
+            cpus.len()
+        } else {
+            1
+        };
+        let mut slowest = f64::INFINITY;
+        for cpus in cpus.chunks(at_once.max(1)) {
+            let workers: Vec<_> = cpus.iter().map(start).collect();
+            for worker in workers {
+                let rate = match worker?.join() {
+                    Ok(rate) => rate.map_err(failed)?,
+                    Err(panic) => std::panic::resume_unwind(panic),
+                };
+                slowest = slowest.min(rate);
+            }
         }
         Ok(slowest)
     }
+
+    fn share(
+        &mut self,
+        _: LeverKind,
+        window_ns: u64,
+        enter: Enter,
+        used_ns: UsedNs,
+    ) -> Result<Option<f64>, ControlError> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let spin = || {
+                syscalls::block_signals();
+                enter()?;
+                while !stop.load(Relaxed) {
+                    std::hint::spin_loop();
+                }
+                Ok(())
+            };
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(spin)).collect();
+            let used = used_over(window_ns, used_ns);
+            stop.store(true, Relaxed);
+            for worker in workers {
+                match worker.join() {
+                    Ok(outcome) => outcome?,
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            used
+        })
+    }
+}
+
+/// CPU time by time over a window.
+fn used_over(window_ns: u64, used_ns: UsedNs) -> Result<Option<f64>, ControlError> {
+    let (begin_ns, before) = (syscalls::now_ns(), used_ns()?);
+    syscalls::sleep_until(begin_ns + window_ns);
+    let (end_ns, after) = (syscalls::now_ns(), used_ns()?);
+    let both = before.zip(after);
+    let elapsed_ns = (end_ns - begin_ns).max(1) as f64;
+    Ok(both.map(|(before, after)| after.saturating_sub(before) as f64 / elapsed_ns))
 }
 
 impl WorkGauge {

@@ -8,6 +8,7 @@ pub mod quota;
 
 use crate::error::ControlError;
 use crate::host::{Host, Place};
+use crate::knob::Knob;
 use crate::lever::LeverKind;
 
 /// Where the v1 CPU controller, and v2, may be mounted below the root of control groups.
@@ -117,6 +118,42 @@ impl CpuGroup {
             Version::V1 => "cpu.cfs_burst_us",
             Version::V2 => "cpu.max.burst",
         })
+    }
+
+    /// Where a thread enters the group; none in v2, which moves whole processes.
+    fn tasks_place(&self) -> Option<Place> {
+        (self.version == Version::V1).then(|| self.place("tasks"))
+    }
+
+    /// Takes a thread, or with `is_process` a whole process, out of the group, to the root of its
+    /// hierarchy: who drives a quota must not be held back by it. False where there is no way: in
+    /// v2, where a thread stays with its process, and in a container that sees nothing above it.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's refusal.
+    pub fn leave(&self, host: &Host, id: u32, is_process: bool) -> Result<bool, ControlError> {
+        if self.version == Version::V2 || self.path.is_empty() {
+            return Ok(false);
+        }
+        let mount = self.directory.strip_suffix(self.path.as_str());
+        let Some(mount) = mount.and_then(|mount| mount.strip_suffix('/')) else {
+            return Ok(false);
+        };
+        let file = if is_process { "cgroup.procs" } else { "tasks" };
+        let place = Place::cgroup(join(mount, file));
+        Knob::open(host, place)?.write_number(id.into())?;
+        Ok(true)
+    }
+
+    /// How often the kernel has held the group back.
+    fn throttled(&self, host: &Host) -> Result<u64, ControlError> {
+        let text = host.read_if_there(&self.place("cpu.stat"))?;
+        let text = text.unwrap_or_default();
+        let count = text
+            .lines()
+            .find_map(|line| line.strip_prefix("nr_throttled "));
+        Ok(count.and_then(|count| count.parse().ok()).unwrap_or(0))
     }
 
     /// Quota, if there is one, and period, in µs.

@@ -35,6 +35,23 @@ pub enum LeverKind {
 }
 
 impl LeverKind {
+    /// Every kind.
+    pub const ALL: [Self; 8] = [
+        Self::CpufreqUserspace,
+        Self::CpufreqMinMax,
+        Self::EnergyPreference,
+        Self::IntelMinPerf,
+        Self::Uclamp,
+        Self::Quota,
+        Self::Burst,
+        Self::Emulated,
+    ];
+
+    /// The kind that goes by this word.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
     /// The word on the command line and in JSON.
     pub fn word(self) -> &'static str {
         match self {

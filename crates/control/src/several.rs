@@ -102,4 +102,8 @@ impl Actuator for Several {
     fn upkeep_ns(&self) -> Option<u64> {
         self.parts.iter().filter_map(|part| part.upkeep_ns()).min()
     }
+
+    fn owes(&self) -> bool {
+        self.parts.iter().any(|part| part.owes())
+    }
 }

@@ -15,7 +15,7 @@ use crate::error::ControlError;
 use crate::gauge::Gauge;
 use crate::group::quota::Quota;
 use crate::group::{CpuGroup, burst};
-use crate::host::Host;
+use crate::host::{Host, Place};
 use crate::intel_min_perf;
 use crate::lever::{Asked, Lever, LeverKind};
 use crate::several::Several;
@@ -33,6 +33,77 @@ const BEST_FIRST: [LeverKind; 7] = [
     LeverKind::Quota,
     LeverKind::Burst,
 ];
+
+/// Levers that go by one word on the command line, best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Family {
+    pub word: &'static str,
+    pub kinds: &'static [LeverKind],
+    /// Of these cpufreq drivers only; any, if empty.
+    drivers: &'static [&'static str],
+}
+
+/// Every word there is, but for the imitation's: it is started and not found.
+const FAMILIES: [Family; 11] = [
+    family("auto", &BEST_FIRST, &[]),
+    family(
+        "cpufreq",
+        &[LeverKind::CpufreqUserspace, LeverKind::CpufreqMinMax],
+        &[],
+    ),
+    family(
+        "intel-pstate",
+        &[LeverKind::IntelMinPerf, LeverKind::EnergyPreference],
+        &["intel_pstate", "intel_cpufreq"],
+    ),
+    family(
+        "amd-pstate",
+        &[LeverKind::CpufreqMinMax, LeverKind::EnergyPreference],
+        &["amd-pstate", "amd-pstate-epp"],
+    ),
+    family("cpufreq-userspace", &[LeverKind::CpufreqUserspace], &[]),
+    family("cpufreq-min-max", &[LeverKind::CpufreqMinMax], &[]),
+    family("intel-min-perf", &[LeverKind::IntelMinPerf], &[]),
+    family("energy-preference", &[LeverKind::EnergyPreference], &[]),
+    family("uclamp", &[LeverKind::Uclamp], &[]),
+    family("quota", &[LeverKind::Quota], &[]),
+    family("burst", &[LeverKind::Burst], &[]),
+];
+
+const fn family(
+    word: &'static str,
+    kinds: &'static [LeverKind],
+    drivers: &'static [&'static str],
+) -> Family {
+    Family {
+        word,
+        kinds,
+        drivers,
+    }
+}
+
+impl Family {
+    /// The levers that go by this word.
+    pub fn named(word: &str) -> Option<Self> {
+        FAMILIES.into_iter().find(|family| family.word == word)
+    }
+
+    /// Why none of them can be here; none where one may.
+    pub fn refusal(&self, host: &Host) -> Result<Option<String>, ControlError> {
+        if self.drivers.is_empty() {
+            return Ok(None);
+        }
+        for name in host.list(&Place::sys("devices/system/cpu/cpufreq"))? {
+            let path = format!("devices/system/cpu/cpufreq/{name}/scaling_driver");
+            if let Some(driver) = host.read_if_there(&Place::sys(path))? {
+                let is_of_family = self.drivers.contains(&driver.as_str());
+                let refusal = || format!("the cpufreq driver is {driver}");
+                return Ok((!is_of_family).then(refusal));
+            }
+        }
+        Ok(Some("this host has no cpufreq driver".to_owned()))
+    }
+}
 
 /// For whom a lever is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -245,7 +316,8 @@ fn of_domains(
     }
 }
 
-fn unavailable(kind: LeverKind, error: &ControlError) -> LeverReport {
+/// A kind that cannot be had, and why.
+pub fn unavailable(kind: LeverKind, error: &ControlError) -> LeverReport {
     let why_not = match error {
         ControlError::Unavailable { why, .. } => why.clone(),
         other => other.to_string(),

@@ -122,23 +122,28 @@ fn cpus_in(host: &Host, place: &Place) -> Result<BTreeSet<u32>, ControlError> {
     }
 }
 
-/// Reads `0-3,8` as well as cpufreq's `0 1 2 3`.
 fn parse_cpus(host: &Host, place: &Place, text: &str) -> Result<BTreeSet<u32>, ControlError> {
-    let mut cpus = BTreeSet::new();
+    match parse_list(text) {
+        Some(cpus) => Ok(cpus.into_iter().collect()),
+        None => Err(ControlError::Malformed {
+            path: host.path(place)?,
+            value: text.to_owned(),
+            expected: "a list of CPUs",
+        }),
+    }
+}
+
+/// Reads `0-3,8` as well as cpufreq's `0 1 2 3`; none for what is no list of CPUs.
+pub fn parse_list(text: &str) -> Option<Vec<u32>> {
+    let mut cpus = Vec::new();
     for part in text.split([',', ' ']).filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         match (first.parse::<u32>(), last.parse::<u32>()) {
             (Ok(first), Ok(last)) if first <= last && last < CPUS_MAX => cpus.extend(first..=last),
-            _ => {
-                return Err(ControlError::Malformed {
-                    path: host.path(place)?,
-                    value: text.to_owned(),
-                    expected: "a list of CPUs",
-                });
-            }
+            _ => return None,
         }
     }
-    Ok(cpus)
+    Some(cpus)
 }
 
 /// No kernel has more (NR_CPUS is at most 8192); a damaged list must not fill the memory.

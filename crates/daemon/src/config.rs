@@ -63,8 +63,11 @@ pub struct Rule {
     pub users: Vec<u32>,
     pub groups: Vec<u32>,
     pub levers: Vec<LeverKind>,
-    /// None means all.
+    /// None means all; only for levers of CPUs.
     pub cpus: Option<Vec<u32>>,
+    /// Groups, with all below them, by their paths without the leading `/`; none means all. Only
+    /// for levers of groups.
+    pub cgroups: Option<Vec<String>>,
     /// Claims are clamped to these, in the lever's unit.
     pub lowest: Option<u32>,
     pub highest: Option<u32>,

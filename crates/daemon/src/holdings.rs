@@ -13,7 +13,7 @@ use bobtail_policy::Speed;
 use thiserror::Error;
 
 use crate::journal::{Journal, JournalError};
-use crate::levers;
+use crate::levers::{self, Imitated, Spot};
 use crate::log::Log;
 use crate::restore::{Outcome, name, put_back};
 
@@ -23,7 +23,7 @@ const LINGER: Duration = Duration::from_secs(1);
 const FIRST_RETRY: Duration = Duration::from_millis(100);
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
 
-/// Number of a holding; its CPUs' first one is what clients see.
+/// Number of a holding.
 pub type HoldingId = u32;
 
 #[derive(Debug, Error)]
@@ -39,13 +39,16 @@ pub enum HoldError {
 #[derive(Debug)]
 struct Holding {
     kind: LeverKind,
-    cpus: Vec<u32>,
+    domain: Domain,
+    spot: Spot,
     range: Range,
     asked: Asked,
     actuator: Box<dyn Actuator>,
     is_journaled: bool,
     /// Raises that failed, one after the other.
     failures: u32,
+    /// What was asked of it last.
+    value: u32,
     state: State,
 }
 
@@ -62,7 +65,14 @@ enum State {
     Idle {
         since: Duration,
     },
-    Raised,
+    /// Its account is looked at then, if it keeps one.
+    Raised {
+        upkeep_at: Option<Duration>,
+    },
+    /// Nobody wants it, and it is kept at base until what it took is given back.
+    Owing {
+        upkeep_at: Duration,
+    },
     /// It may be raised and could not be put back.
     Trouble {
         retry_at: Duration,
@@ -75,6 +85,7 @@ enum State {
 pub struct Holdings {
     host: Host,
     journal: Journal,
+    imitated: Option<Imitated>,
     of: BTreeMap<HoldingId, Holding>,
     orphans: Vec<Orphan>,
     next: HoldingId,
@@ -84,7 +95,7 @@ pub struct Holdings {
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
     pub kind: LeverKind,
-    pub cpus: &'a [u32],
+    pub domain: &'a Domain,
     pub range: Range,
 }
 
@@ -100,12 +111,24 @@ impl Holdings {
             orphans: journal.entries().iter().map(orphan).collect(),
             host,
             journal,
+            imitated: None,
             of: BTreeMap::new(),
             next: 0,
         }
     }
 
-    /// The holding of a lever on a target, opened if need be.
+    /// With an imitated frequency to be had, for an experiment.
+    pub fn imitating(mut self, imitated: Option<Imitated>) -> Self {
+        self.imitated = imitated;
+        self
+    }
+
+    /// The machine whose levers these are.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// The holding of a lever on a spot, opened if need be.
     ///
     /// # Errors
     ///
@@ -113,18 +136,18 @@ impl Holdings {
     pub fn find(
         &mut self,
         kind: LeverKind,
-        target: u32,
+        spot: &Spot,
         asked: Asked,
         now: Duration,
     ) -> Result<HoldingId, ControlError> {
         let same = |(_, holding): &(&HoldingId, &Holding)| {
-            holding.kind == kind && holding.cpus.contains(&target)
+            holding.kind == kind && spot.is_in(&holding.domain)
         };
         if let Some((id, _)) = self.of.iter().find(same) {
             return Ok(*id);
         }
-        let actuator = levers::open(&self.host, kind, target, &asked)?;
-        let domain = Domain::Cpus(levers::cpus(&*actuator));
+        let actuator = levers::open(&self.host, kind, spot, &asked, self.imitated.as_ref())?;
+        let domain = actuator.lever().domain.clone();
         if self
             .orphans
             .iter()
@@ -139,12 +162,14 @@ impl Holdings {
         self.next += 1;
         let holding = Holding {
             kind,
-            cpus: levers::cpus(&*actuator),
+            domain,
+            spot: spot.clone(),
             range: actuator.lever().range,
             asked,
             actuator,
             is_journaled: false,
             failures: 0,
+            value: 0,
             state: State::Idle { since: now },
         };
         self.of.insert(self.next, holding);
@@ -155,20 +180,19 @@ impl Holdings {
     pub fn view(&self, id: HoldingId) -> Option<View<'_>> {
         self.of.get(&id).map(|holding| View {
             kind: holding.kind,
-            cpus: &holding.cpus,
+            domain: &holding.domain,
             range: holding.range,
         })
     }
 
-    /// Whether another kind of lever is raised on any CPU of this one.
+    /// Whether another kind of lever is raised on what this one moves.
     pub fn is_busy(&self, id: HoldingId) -> bool {
         let Some(holding) = self.of.get(&id) else {
             return false;
         };
-        let overlaps = |other: &Holding| other.cpus.iter().any(|cpu| holding.cpus.contains(cpu));
         self.of.iter().any(|(other_id, other)| {
             let is_idle = matches!(other.state, State::Idle { .. });
-            *other_id != id && !is_idle && overlaps(other)
+            *other_id != id && !is_idle && overlap(&other.domain, &holding.domain)
         })
     }
 
@@ -196,7 +220,7 @@ impl Holdings {
         let Some(value) = wanted else {
             return holding.lower(&self.host, now, log);
         };
-        let raised = holding.raise(&self.host, &mut self.journal, value);
+        let raised = holding.raise(&self.host, &mut self.journal, value, now);
         match &raised {
             Ok(()) => holding.failures = 0,
             Err(error) => holding.fail(error, &self.host, now, log),
@@ -206,13 +230,9 @@ impl Holdings {
 
     /// When `tick` next has something to do.
     pub fn next_tick(&self) -> Option<Duration> {
-        let at = |holding: &Holding| match holding.state {
-            State::Idle { since } => Some(since + LINGER),
-            State::Raised => None,
-            State::Trouble { retry_at, .. } => Some(retry_at),
-        };
         let orphans = self.orphans.iter().map(|orphan| orphan.retry_at);
-        self.of.values().filter_map(at).chain(orphans).min()
+        let holdings = self.of.values().filter_map(Holding::due_at);
+        holdings.chain(orphans).min()
     }
 
     /// Closes what has been idle; which are to be settled again.
@@ -220,10 +240,12 @@ impl Holdings {
         let mut due = Vec::new();
         let mut idle = Vec::new();
         for (id, holding) in &self.of {
+            if holding.due_at().is_none_or(|at| at > now) {
+                continue;
+            }
             match holding.state {
-                State::Idle { since } if since + LINGER <= now => idle.push(*id),
-                State::Trouble { retry_at, .. } if retry_at <= now => due.push(*id),
-                _ => {}
+                State::Idle { .. } => idle.push(*id),
+                _ => due.push(*id),
             }
         }
         for id in idle {
@@ -252,11 +274,12 @@ impl Holdings {
     pub fn end(&mut self, now: Duration, log: &mut Log) -> usize {
         let ids: Vec<_> = self.of.keys().copied().collect();
         for id in &ids {
-            let state = self.of.get_mut(id).map(|holding| &mut holding.state);
-            if let Some(State::Trouble { retry_at, .. }) = state {
-                *retry_at = now;
-            }
-            if self.settle(*id, None, now, log).is_ok() {
+            let host = &self.host;
+            let put_down = self.of.get_mut(id).map(|holding| match holding.state {
+                State::Trouble { .. } => holding.retry(host, now, log),
+                _ => holding.put_down(host, now, log),
+            });
+            if put_down.is_some_and(|outcome| outcome.is_ok()) {
                 self.close(*id, now, log);
             }
         }
@@ -310,7 +333,8 @@ impl Holding {
             };
             return;
         }
-        if !matches!(self.state, State::Raised) || self.lower(host, now, log).is_err() {
+        let is_raised = matches!(self.state, State::Raised { .. } | State::Owing { .. });
+        if !is_raised || self.put_down(host, now, log).is_err() {
             return;
         }
         self.state = State::Trouble {
@@ -320,23 +344,47 @@ impl Holding {
         self.failures += 1;
     }
 
-    fn raise(&mut self, host: &Host, journal: &mut Journal, value: u32) -> Result<(), HoldError> {
+    fn raise(
+        &mut self,
+        host: &Host,
+        journal: &mut Journal,
+        value: u32,
+        now: Duration,
+    ) -> Result<(), HoldError> {
         if matches!(self.state, State::Idle { .. }) {
             if !self.is_as_saved(host) {
                 self.open_anew(host)?;
             }
-            if !self.is_journaled {
+            if !self.is_journaled && !self.actuator.saved().settings.is_empty() {
                 journal.add(self.actuator.saved())?;
                 self.is_journaled = true;
             }
         }
-        self.state = State::Raised;
+        let upkeep = self.actuator.upkeep_ns().map(Duration::from_nanos);
+        self.state = State::Raised {
+            upkeep_at: upkeep.map(|upkeep| now + upkeep),
+        };
+        self.value = value;
         self.actuator.apply(self.speed(value))?;
         Ok(())
     }
 
-    /// Puts it back; what the actuator cannot do now is tried again from the saved state.
+    /// Puts it back, or at base as long as it owes what it took.
     fn lower(&mut self, host: &Host, now: Duration, log: &mut Log) -> Result<(), HoldError> {
+        let is_held = !matches!(self.state, State::Idle { .. });
+        if let (true, Some(upkeep_ns)) = (is_held, self.actuator.upkeep_ns()) {
+            let is_kept = self.actuator.apply(Speed::Base).is_ok() && self.actuator.owes();
+            if is_kept {
+                let upkeep_at = now + Duration::from_nanos(upkeep_ns);
+                self.state = State::Owing { upkeep_at };
+                return Ok(());
+            }
+        }
+        self.put_down(host, now, log)
+    }
+
+    /// Puts it back; what the actuator cannot do now is tried again from the saved state.
+    fn put_down(&mut self, host: &Host, now: Duration, log: &mut Log) -> Result<(), HoldError> {
         if matches!(self.state, State::Idle { .. }) {
             return Ok(());
         }
@@ -347,6 +395,26 @@ impl Holding {
             pause: FIRST_RETRY,
         };
         self.retry(host, now, log)
+    }
+
+    /// When something is to be done about it though nobody asks.
+    fn due_at(&self) -> Option<Duration> {
+        match self.state {
+            State::Idle { since } => self.linger().map(|linger| since + linger),
+            State::Raised { upkeep_at } => upkeep_at,
+            State::Owing { upkeep_at } => Some(upkeep_at),
+            State::Trouble { retry_at, .. } => Some(retry_at),
+        }
+    }
+
+    /// How long it stays open while nobody claims it; none for one that is dear to open. Numbers of
+    /// threads are used again, so that a lever of one goes with its claims.
+    fn linger(&self) -> Option<Duration> {
+        match (self.kind, &self.domain) {
+            (LeverKind::Emulated, _) => None,
+            (_, Domain::Thread(_)) => Some(Duration::ZERO),
+            _ => Some(LINGER),
+        }
     }
 
     fn retry(&mut self, host: &Host, now: Duration, log: &mut Log) -> Result<(), HoldError> {
@@ -397,9 +465,8 @@ impl Holding {
 
     /// Opens the lever again, with what it says now as what it goes back to.
     fn open_anew(&mut self, host: &Host) -> Result<(), ControlError> {
-        let target = self.cpus.first().copied().unwrap_or_default();
-        let actuator = levers::open(host, self.kind, target, &self.asked)?;
-        self.cpus = levers::cpus(&*actuator);
+        let actuator = levers::open(host, self.kind, &self.spot, &self.asked, None)?;
+        self.domain = actuator.lever().domain.clone();
         self.range = actuator.lever().range;
         self.actuator = actuator;
         self.is_journaled = false;

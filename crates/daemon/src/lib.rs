@@ -6,19 +6,37 @@
 
 #![forbid(unsafe_code)]
 
+pub mod claimed;
+#[cfg(feature = "server")]
 pub mod claims;
 pub mod client;
+#[cfg(feature = "server")]
 pub mod config;
+#[cfg(feature = "server")]
+pub mod examination;
+#[cfg(feature = "server")]
 pub mod guard;
+#[cfg(feature = "server")]
 pub mod holdings;
+#[cfg(feature = "server")]
 pub mod journal;
-mod levers;
+#[cfg(feature = "server")]
+pub mod keeper;
+#[cfg(feature = "server")]
+pub mod levers;
+#[cfg(feature = "server")]
 pub mod lock;
+#[cfg(feature = "server")]
 pub mod log;
 pub mod protocol;
+#[cfg(feature = "server")]
 pub mod restore;
+#[cfg(feature = "server")]
 pub mod rights;
+#[cfg(feature = "server")]
 pub mod server;
+#[cfg(feature = "server")]
 pub mod service;
+#[cfg(feature = "server")]
 mod session;
 mod socket;

@@ -3,17 +3,21 @@
 //! The only place that prints an answer or chooses an exit code.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use bobtail_control::Host;
+use bobtail_control::emulated::Emulation;
+use bobtail_control::survey::Family;
+use bobtail_control::{Asked, Host, topology};
 use bobtail_daemon::config::Config;
 use bobtail_daemon::journal::JournalError;
+use bobtail_daemon::keeper::{self, Order};
+use bobtail_daemon::levers::Imitated;
 use bobtail_daemon::lock::LockError;
 use bobtail_daemon::restore::{RestoreError, restore_left};
 use bobtail_daemon::server::{Server, ServerError};
-use bobtail_daemon::{guard, log};
+use bobtail_daemon::{examination, guard, log};
 use lexopt::prelude::{Long, Short, ValueExt};
 
 const HELP: &str = "\
@@ -30,6 +34,14 @@ usage: bobtaild [options]
   --stand-guard    put back whatever a bobtaild leaves, until ended; for a container of its own
   --help, --version
 
+for `bobtail boost` and `bobtail doctor`, which start a bobtaild of their own:
+  --keep DIR       socket and journal in DIR; ends when stdin does, and takes DIR along
+  --lever WORD     the lever, or a family such as cpufreq; without it, an imitated frequency
+  --offers SOCKET  ask the bobtaild there instead, and end
+  --examine DIR    try every lever of this host, with a journal in DIR, and end;
+                   --imitate also the imitated frequency, which slows a CPU for a second
+  --base N, --peak N, --full-khz N, --latency-ns N, --cpus LIST   how it is driven
+
 exit codes: 0 ended as asked, all levers back; 64 wrong usage; 70 a fault; 73 no socket, journal
 or lock to be had; 74 the journal is damaged or not safe; 75 another bobtaild is running;
 77 a lever could not be put back; 78 the configuration is wrong
@@ -43,6 +55,14 @@ struct Options {
     root: Option<PathBuf>,
     guard_of: Option<String>,
     only: Only,
+    keep: Option<PathBuf>,
+    offers: Option<PathBuf>,
+    examine: Option<PathBuf>,
+    imitates: bool,
+    lever: Option<String>,
+    asked: Asked,
+    emulation: Emulation,
+    cpus: Vec<u32>,
 }
 
 #[derive(Default, PartialEq)]
@@ -80,6 +100,20 @@ fn options() -> Result<Options, lexopt::Error> {
             Long("root") => options.root = Some(arguments.value()?.into()),
             // Not for people: what a daemon starts its guard with.
             Long("guard-of") => options.guard_of = Some(arguments.value()?.string()?),
+            Long("keep") => options.keep = Some(arguments.value()?.into()),
+            Long("examine") => options.examine = Some(arguments.value()?.into()),
+            Long("imitate") => options.imitates = true,
+            Long("offers") => options.offers = Some(arguments.value()?.into()),
+            Long("lever") => options.lever = Some(arguments.value()?.string()?),
+            Long("base") => options.asked.base = Some(arguments.value()?.parse()?),
+            Long("peak") => options.asked.peak = Some(arguments.value()?.parse()?),
+            Long("full-khz") => options.emulation.full_khz = arguments.value()?.parse()?,
+            Long("latency-ns") => options.emulation.latency_ns = arguments.value()?.parse()?,
+            Long("cpus") => {
+                let list = arguments.value()?;
+                options.cpus =
+                    list.parse_with(|list| topology::parse_list(list).ok_or("no list of CPUs"))?;
+            }
             Long("check-config") => options.only = Only::CheckConfig,
             Long("restore") => options.only = Only::Restore,
             Long("stand-guard") => options.only = Only::StandGuard,
@@ -106,6 +140,12 @@ fn run(options: Options) -> (u8, String) {
     if let (Some(owner), Some(journal)) = (&options.guard_of, &options.journal) {
         return restored(guard::watch(&host, journal, owner));
     }
+    if let Some(folder) = &options.examine {
+        return examine(folder, options.root, options.imitates);
+    }
+    if options.keep.is_some() || options.offers.is_some() {
+        return for_a_command(options);
+    }
     let path = options
         .config
         .unwrap_or("/etc/bobtail/bobtaild.toml".into());
@@ -123,6 +163,56 @@ fn run(options: Options) -> (u8, String) {
         }
         Only::StandGuard => guard::stand(&host, &config.journal),
         _ => serve(config, options.root),
+    }
+}
+
+/// All levers of the host, as JSON.
+fn examine(folder: &Path, root: Option<PathBuf>, imitates: bool) -> (u8, String) {
+    nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o077));
+    match examination::examine(folder, root, imitates) {
+        Ok(findings) => match serde_json::to_string(&findings) {
+            Ok(text) => (0, format!("{text}\n")),
+            Err(error) => (70, error.to_string()),
+        },
+        Err(error) => (code_of(&error), error.to_string()),
+    }
+}
+
+/// A daemon for one command, or what another one offers it.
+fn for_a_command(options: Options) -> (u8, String) {
+    let family = match options.lever.as_deref().map(Family::named) {
+        Some(None) => {
+            let word = options.lever.unwrap_or_default();
+            let what = format!("there is no lever \"{word}\"; see bobtaild --help");
+            return (64, what);
+        }
+        Some(family) => family,
+        None => None,
+    };
+    if let (Some(socket), Some(family)) = (&options.offers, &family) {
+        return (0, keeper::offers(socket, family));
+    }
+    let Some(folder) = options.keep else {
+        return (
+            64,
+            "--offers wants a --lever; see bobtaild --help".to_owned(),
+        );
+    };
+    let order = Order {
+        folder,
+        family,
+        asked: options.asked,
+        imitated: Imitated {
+            cpus: options.cpus,
+            emulation: options.emulation,
+        },
+        root: options.root,
+    };
+    nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o077));
+    match keeper::keep(order) {
+        Ok(0) => (0, String::new()),
+        Ok(left) => (77, left_over(left)),
+        Err(error) => (code_of(&error), error.to_string()),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Who asks is what the kernel says of the other end of the socket, never what the client says.
 
-use bobtail_control::LeverKind;
+use bobtail_control::{Domain, LeverKind};
 
 use crate::config::{Config, Rule};
 
@@ -40,20 +40,33 @@ pub fn may_connect(config: &Config, peer: &Peer) -> bool {
     config.allow.iter().any(|rule| speaks_of(rule, peer))
 }
 
-/// How far the peer may raise a lever on a target: the first rule that names all three; none when
-/// no rule does. `cpus` are all that move with the target: a rule must allow each of them, since
-/// raising one raises the others.
-pub fn bounds(config: &Config, peer: &Peer, lever: LeverKind, cpus: &[u32]) -> Option<Bounds> {
-    let allows = |rule: &&Rule| {
-        let everywhere = |allowed: &Vec<u32>| cpus.iter().all(|cpu| allowed.contains(cpu));
-        speaks_of(rule, peer)
-            && rule.levers.contains(&lever)
-            && rule.cpus.as_ref().is_none_or(everywhere)
+/// How far the peer may raise a lever on a domain: the first rule that names all three; none when
+/// no rule does. Of CPUs a rule must allow each, since raising one raises the others; of groups,
+/// one that the group is in.
+pub fn bounds(config: &Config, peer: &Peer, lever: LeverKind, domain: &Domain) -> Option<Bounds> {
+    let is_there = |rule: &Rule| match domain {
+        Domain::Cpus(cpus) => {
+            let everywhere = |allowed: &Vec<u32>| cpus.iter().all(|cpu| allowed.contains(cpu));
+            rule.cpus.as_ref().is_none_or(everywhere)
+        }
+        Domain::Group(group) => {
+            let within = |roots: &Vec<String>| roots.iter().any(|root| is_within(group, root));
+            rule.cgroups.as_ref().is_none_or(within)
+        }
+        Domain::Thread(_) => true,
     };
+    let allows =
+        |rule: &&Rule| speaks_of(rule, peer) && rule.levers.contains(&lever) && is_there(rule);
     config.allow.iter().find(allows).map(|rule| Bounds {
         lowest: rule.lowest,
         highest: rule.highest,
     })
+}
+
+/// Whether a group is that one or below it; both without slashes at the ends.
+fn is_within(group: &str, root: &str) -> bool {
+    let rest = group.strip_prefix(root);
+    root.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 #[cfg(test)]
@@ -85,7 +98,9 @@ mod tests {
     #[test]
     fn a_rule_must_name_user_lever_and_every_cpu_that_moves() {
         let config = config(rule());
-        let ask = |peer: &Peer, lever, cpus: &[u32]| bounds(&config, peer, lever, cpus).is_some();
+        let ask = |peer: &Peer, lever, cpus: &[u32]| {
+            bounds(&config, peer, lever, &Domain::Cpus(cpus.to_vec())).is_some()
+        };
         assert!(ask(&PEER, LeverKind::CpufreqMinMax, &[0, 1]));
         assert!(!ask(&PEER, LeverKind::CpufreqUserspace, &[0]));
         assert!(!ask(&PEER, LeverKind::CpufreqMinMax, &[1, 2]));
@@ -101,8 +116,30 @@ mod tests {
             groups: vec![100],
             ..rule()
         });
-        assert!(bounds(&config, &PEER, LeverKind::CpufreqMinMax, &[0]).is_some());
+        let cpu = Domain::Cpus(vec![0]);
+        assert!(bounds(&config, &PEER, LeverKind::CpufreqMinMax, &cpu).is_some());
         assert!(!may_connect(&config, &Peer { gid: 0, ..PEER }));
+    }
+
+    #[test]
+    fn a_rule_for_groups_holds_for_what_is_below_them() {
+        let config = config(Rule {
+            levers: vec![LeverKind::Quota],
+            cgroups: Some(vec!["web".to_owned(), "a/b".to_owned()]),
+            ..rule()
+        });
+        for (group, is_allowed) in [
+            ("web", true),
+            ("web/one", true),
+            ("website", false),
+            ("a", false),
+            ("a/b/c", true),
+            ("", false),
+        ] {
+            let domain = Domain::Group(group.to_owned());
+            let found = bounds(&config, &PEER, LeverKind::Quota, &domain);
+            assert_eq!(found.is_some(), is_allowed, "{group}");
+        }
     }
 
     #[test]

@@ -23,18 +23,21 @@ use crate::config::Config;
 use crate::guard;
 use crate::holdings::Holdings;
 use crate::journal::{self, Journal, JournalError};
+use crate::levers::Imitated;
 use crate::lock::{Lock, LockError};
 use crate::log;
 use crate::protocol::{Answer, MAX_FRAME_BYTES};
 use crate::restore::put_all_back;
 use crate::service::Service;
 use crate::socket;
+use crate::socket::listener;
 
 /// Numbers of epoll; those of clients follow.
 const LISTENER: u64 = 0;
 const SIGNALS: u64 = 1;
 const GUARD: u64 = 2;
-const CLIENTS: u64 = 3;
+const STDIN: u64 = 3;
+const CLIENTS: u64 = 4;
 /// Requests of one client, and new connections, that are served before the others have a turn.
 const TURN: usize = 16;
 /// A guard or a daemon that is ending lets go in this time.
@@ -64,6 +67,7 @@ pub struct Server {
     config: Config,
     root: Option<PathBuf>,
     owner: String,
+    host: Host,
     service: Service,
     epoll: Epoll,
     listener: UnixListener,
@@ -82,6 +86,21 @@ impl Server {
     ///
     /// When another daemon is there, or the journal or socket cannot be had.
     pub fn start(config: Config, root: Option<PathBuf>) -> Result<Self, ServerError> {
+        let (server, ()) = Self::start_with(config, root, None, |_, _, _| ())?;
+        Ok(server)
+    }
+
+    /// Likewise, with something to be done before it listens, and a frequency to imitate.
+    ///
+    /// # Errors
+    ///
+    /// As [`Server::start`].
+    pub fn start_with<T>(
+        mut config: Config,
+        root: Option<PathBuf>,
+        imitated: Option<Imitated>,
+        prepare: impl FnOnce(&Host, &mut Journal, &mut Config) -> T,
+    ) -> Result<(Self, T), ServerError> {
         let host = root.as_deref().map_or_else(Host::default, Host::below);
         let signals = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP]);
         signals.thread_block()?;
@@ -96,17 +115,22 @@ impl Server {
         let guard =
             guard::start(root.as_deref(), &config.journal, &owner).map_err(ServerError::Guard)?;
         let left = left.map_or_else(Vec::new, |content| put_all_back(&host, content.entries));
-        let journal = Journal::begin(&config.journal, &host, &owner, left)?;
-        let listener = socket::listen_at(&config.socket, config.socket_mode, config.socket_group)
+        let mut journal = Journal::begin(&config.journal, &host, &owner, left)?;
+        let prepared = prepare(&host, &mut journal, &mut config);
+        let listener = listener::listen_at(&config.socket, config.socket_mode, config.socket_group)
             .map_err(|cause| ServerError::Socket {
-            path: config.socket.clone(),
-            cause,
-        })?;
+                path: config.socket.clone(),
+                cause,
+            })?;
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         epoll.add(&listener, readable(LISTENER))?;
         epoll.add(&signals, readable(SIGNALS))?;
         let mut server = Self {
-            service: Service::new(config.clone(), Holdings::new(host, journal)),
+            service: Service::new(
+                config.clone(),
+                Holdings::new(host.clone(), journal).imitating(imitated),
+            ),
+            host,
             config,
             root,
             owner,
@@ -124,7 +148,26 @@ impl Server {
             "listens at {}",
             server.config.socket.display()
         ));
-        Ok(server)
+        Ok((server, prepared))
+    }
+
+    /// Ends it when stdin does: with whoever started it, however that ends.
+    ///
+    /// # Errors
+    ///
+    /// When stdin is nothing to wait for.
+    pub fn tie_to_stdin(&mut self) -> Result<(), ServerError> {
+        Ok(self.epoll.add(io::stdin(), readable(STDIN))?)
+    }
+
+    /// The machine whose levers these are.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// The guard's process.
+    pub fn guard_id(&self) -> Option<u32> {
+        self.guard.as_ref().map(Child::id)
     }
 
     /// Serves until a signal asks for the end, then puts everything back; how many levers could
@@ -134,7 +177,7 @@ impl Server {
     ///
     /// When the kernel refuses to wait.
     pub fn run(mut self) -> Result<usize, ServerError> {
-        let mut events = vec![EpollEvent::empty(); self.config.max_clients + 4];
+        let mut events = vec![EpollEvent::empty(); self.config.max_clients + 5];
         loop {
             // What was sent before this moment is among the events, however long this process
             // may be stopped from here on: silence is judged by it and not by the time after.
@@ -158,6 +201,13 @@ impl Server {
                         }
                     }
                     GUARD => self.bury_guard(),
+                    STDIN => {
+                        let mut buffer = [0; 64];
+                        if !matches!(nix::unistd::read(io::stdin(), &mut buffer), Ok(1..)) {
+                            log::line("ends with the command that started it");
+                            return Ok(self.end());
+                        }
+                    }
                     number => self.read(number - CLIENTS),
                 }
             }
@@ -206,7 +256,7 @@ impl Server {
 
     fn admit(&mut self, stream: UnixStream) {
         let now = self.now();
-        let peer = match socket::peer(&stream) {
+        let peer = match listener::peer(&stream) {
             Ok(peer) => peer,
             Err(cause) => {
                 self.service.log.line(now, format_args!("peer: {cause}"));
@@ -264,7 +314,8 @@ impl Server {
         self.service.leave(client, self.now());
     }
 
-    fn end(mut self) -> usize {
+    /// Puts everything back, and stops listening; how many levers could not be.
+    pub fn end(mut self) -> usize {
         let (mut left, farewell) = self.service.end(self.now());
         for stream in self.clients.values() {
             drop(socket::send_frame(stream, farewell.bytes()));

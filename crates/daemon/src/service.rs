@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bobtail_control::{Range, Unit};
+use bobtail_control::{Domain, Range, Unit};
 use bobtail_policy::Speed;
 
 use crate::claims::{Claims, ClientId};
 use crate::config::Config;
 use crate::holdings::{HoldError, HoldingId, Holdings};
+use crate::levers::Spot;
 use crate::log::Log;
 use crate::protocol::{Answer, Frame, Offer, Refusal, Request, VERSION, Want};
 use crate::rights::{self, Bounds, Peer};
@@ -218,7 +219,7 @@ impl Service {
         let range = view.range;
         let grant = |value| grantable(value, &bounds, &range);
         Ok(Answer::Offered(Offer {
-            domain: view.cpus.first().copied().unwrap_or_default(),
+            domain: number_of(view.domain),
             unit: range.unit,
             lowest: grant(range.lowest),
             highest: grant(range.highest),
@@ -293,17 +294,31 @@ impl Service {
         want: Want,
         now: Duration,
     ) -> Result<(HoldingId, Bounds), Refused> {
-        let Some(session) = self.sessions.get(&client) else {
+        let Some(session) = self.sessions.get_mut(&client) else {
             return Err((Refusal::NotAllowed, 0));
         };
-        let allowed = |cpus: &[u32]| {
-            rights::bounds(&self.config, &session.peer, want.lever, cpus)
+        let peer = session.peer;
+        let allowed = |domain: &Domain| {
+            rights::bounds(&self.config, &peer, want.lever, domain)
                 .ok_or((Refusal::NotAllowedHere, 0))
         };
+        let spot = match session.spots.get(&want) {
+            Some(spot) => spot.clone(),
+            None => match Spot::of(self.holdings.host(), want.lever, want.target, &peer) {
+                Ok(spot) => spot,
+                Err(error) => {
+                    self.log.line(now, &error);
+                    return Err((Refusal::NoLever, errno_of(&error)));
+                }
+            },
+        };
         // Before anything is opened for someone who may not have it.
-        allowed(&[want.target])?;
+        allowed(&spot.domain())?;
+        if session.spots.len() < self.config.max_claims as usize {
+            session.spots.insert(want, spot.clone());
+        }
         let asked = self.config.asked(want.lever);
-        let id = match self.holdings.find(want.lever, want.target, asked, now) {
+        let id = match self.holdings.find(want.lever, &spot, asked, now) {
             Ok(id) => id,
             Err(error) => {
                 self.log.line(now, &error);
@@ -311,7 +326,16 @@ impl Service {
             }
         };
         let view = self.holdings.view(id).ok_or((Refusal::NoLever, 0))?;
-        Ok((id, allowed(view.cpus)?))
+        Ok((id, allowed(view.domain)?))
+    }
+}
+
+/// What clients see of a domain: those with the same number move together.
+fn number_of(domain: &Domain) -> u32 {
+    match domain {
+        Domain::Cpus(cpus) => cpus.first().copied().unwrap_or_default(),
+        Domain::Thread(thread) => thread.unsigned_abs(),
+        Domain::Group(_) => 0,
     }
 }
 

@@ -1,7 +1,10 @@
 //! One connection: who it is, when it was last heard, and how fast it may ask.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::levers::Spot;
+use crate::protocol::Want;
 use crate::rights::Peer;
 
 /// A burst may be as long as what is allowed in this time.
@@ -12,6 +15,8 @@ pub struct Session {
     pub peer: Peer,
     pub is_welcome: bool,
     pub last_heard: Duration,
+    /// What its targets were found to be: looked up once, since it costs some files of `/proc`.
+    pub spots: BTreeMap<Want, Spot>,
     /// When what was asked until now would be paid for at the allowed rate.
     paid_at: Duration,
 }
@@ -22,6 +27,7 @@ impl Session {
             peer,
             is_welcome: false,
             last_heard: now,
+            spots: BTreeMap::new(),
             paid_at: now,
         }
     }

@@ -12,7 +12,7 @@ use bobtail_trace::record::{LoopKind, LossKind};
 use bobtail_control::emulated::Emulation;
 
 use crate::act::plan::{self, Plan};
-use crate::act::{self, driver, senses};
+use crate::act::{self, counters, senses};
 use crate::clock::monotonic_ns;
 use crate::fd_table;
 use crate::loop_state::{even_paused, is_paused, state};
@@ -250,6 +250,9 @@ fn drive_with(scope: Scope, options: Value) -> Value {
     };
     let default = Emulation::default();
     let plan = Plan {
+        socket: scope.to_string(scope.get(options, c"socket")),
+        is_shared: scope.to_number(scope.get(options, c"isShared")) == Some(1.0),
+        own_cpus: scope.to_string(scope.get(options, c"ownCpus")),
         policy: text(c"policy"),
         actuator: text(c"actuator"),
         cpus: number(c"cpu").map(|cpu| cpu as u32).into_iter().collect(),
@@ -279,17 +282,17 @@ fn drive_with(scope: Scope, options: Value) -> Value {
 
 /// What the driver of this process did so far.
 fn read_driver_with(scope: Scope) -> Value {
-    let counters = &driver::COUNTERS;
+    let counts = counters::COUNTERS.read();
     let result = scope.object();
     let set = |name: &CStr, value: u64| scope.set(result, name, scope.number(value as f64));
-    let [collections, lengths, heads] = &counters.by_reason;
-    set(c"looks", counters.looks.load(Relaxed));
-    set(c"boosts", counters.boosts.load(Relaxed));
-    set(c"boostedNs", counters.boosted_until_ns(monotonic_ns()));
-    set(c"forCollection", collections.load(Relaxed));
-    set(c"forQueueLength", lengths.load(Relaxed));
-    set(c"forHead", heads.load(Relaxed));
-    set(c"refused", counters.refused.load(Relaxed));
+    let [collections, lengths, heads] = counts.by_reason;
+    set(c"looks", counts.looks);
+    set(c"boosts", counts.boosts);
+    set(c"boostedNs", counts.boosted_until_ns(monotonic_ns()));
+    set(c"forCollection", collections);
+    set(c"forQueueLength", lengths);
+    set(c"forHead", heads);
+    set(c"refused", counts.refused);
     result
 }
 

@@ -44,6 +44,11 @@ impl Ledger {
         self.debt_ns
     }
 
+    /// How far the group may be ahead, in ns.
+    pub fn debt_max_ns(&self) -> u64 {
+        self.debt_max_ns
+    }
+
     /// Whether the group may go on above its quota.
     pub fn has_credit(&self) -> bool {
         self.debt_ns < self.debt_max_ns

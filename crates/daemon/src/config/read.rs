@@ -14,17 +14,6 @@ use super::{Config, ConfigError, Rule};
 
 /// No kernel has more CPUs.
 const CPUS_MAX: u32 = 65_536;
-const LEVERS: [LeverKind; 8] = [
-    LeverKind::CpufreqUserspace,
-    LeverKind::CpufreqMinMax,
-    LeverKind::EnergyPreference,
-    LeverKind::IntelMinPerf,
-    LeverKind::Uclamp,
-    LeverKind::Quota,
-    LeverKind::Burst,
-    LeverKind::Emulated,
-];
-
 /// A wrong value: where in the text, under which key, and what.
 struct Wrong {
     at: usize,
@@ -129,6 +118,7 @@ fn rule(prefix: &str, whole: &Value) -> Result<Rule, Wrong> {
             "groups" => rule.groups = each(key, value, group)?,
             "levers" => rule.levers = each(key, value, lever)?,
             "cpus" => rule.cpus = Some(cpus(key, value)?),
+            "cgroups" => rule.cgroups = Some(each(key, value, cgroup)?),
             "lowest" => rule.lowest = Some(number(key, value, 0, u32::MAX - 1)?),
             "highest" => rule.highest = Some(number(key, value, 0, u32::MAX - 1)?),
             _ => return Err(unknown(key, name)),
@@ -249,15 +239,26 @@ fn lever(key: &str, value: &Value) -> Result<LeverKind, Wrong> {
 }
 
 fn lever_named(key: &str, name: &str, at: usize) -> Result<LeverKind, Wrong> {
-    let found = LEVERS.into_iter().find(|lever| lever.word() == name);
+    let found = LeverKind::named(name);
     found.ok_or_else(|| Wrong {
         at,
         key: key.to_owned(),
         what: format!(
             "\"{name}\" is not a lever ({})",
-            LEVERS.map(LeverKind::word).join(", ")
+            LeverKind::ALL.map(LeverKind::word).join(", ")
         ),
     })
+}
+
+/// `"/kubepods.slice"`: an absolute path in its hierarchy.
+fn cgroup(key: &str, value: &Value) -> Result<String, Wrong> {
+    let path = text(key, value)?;
+    let is_plain = path.split('/').all(|part| part != "." && part != "..");
+    if !path.starts_with('/') || !is_plain {
+        let what = format!("\"{path}\" is not a path of a control group such as /web");
+        return Err(wrong(key, value, what));
+    }
+    Ok(path.trim_matches('/').to_owned())
 }
 
 /// `"0-3,8"`.

@@ -6,12 +6,13 @@
 //! after the driver has gone to sleep.
 
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32};
 
 use bobtail_control::{Actuator, ControlError};
 use bobtail_policy::{Decider, Decision, LeverFacts, Policy, Reading, Reasons, Speed};
 
 use crate::act::budget::{Budget, Used};
+use crate::act::counters::{Counters, Counts};
 use crate::act::sensed_loops;
 use crate::act::senses;
 use crate::clock::{monotonic_ns, thread_cpu_ns};
@@ -24,6 +25,8 @@ const ASLEEP_NS: u64 = 10_000_000;
 
 /// While it boosts, it looks again after so long at the latest, whatever the budget.
 const BOOSTED_NS: u64 = 1_000_000;
+/// A lever that refused is not asked again before.
+const REFUSED_NS: u64 = 100_000_000;
 
 /// Wakes the driver; counts, so that none is missed.
 static WAKE: AtomicU32 = AtomicU32::new(0);
@@ -32,48 +35,7 @@ static IS_DRIVING: AtomicBool = AtomicBool::new(false);
 /// The driver sleeps until a loop goes to work.
 static IS_ASLEEP: AtomicBool = AtomicBool::new(false);
 
-/// What a driver did so far; for any thread.
-#[derive(Debug)]
-pub struct Counters {
-    /// Times it looked.
-    pub looks: AtomicU64,
-    /// Boosts that began, and for how long there was one, without the one under way.
-    pub boosts: AtomicU64,
-    pub boosted_ns: AtomicU64,
-    /// When the one under way began (CLOCK_MONOTONIC); 0 none.
-    pub boosted_since_ns: AtomicU64,
-    /// Boosts that began for a collection, a long queue, a long event; one may have several.
-    pub by_reason: [AtomicU64; 3],
-    /// Changes the lever refused.
-    pub refused: AtomicU64,
-}
-
-/// Of this process's driver.
-pub static COUNTERS: Counters = Counters::new();
-
 const REASONS: [Reasons; 3] = [Reasons::COLLECTION, Reasons::QUEUE_LENGTH, Reasons::HEAD];
-
-impl Counters {
-    const fn new() -> Self {
-        Self {
-            looks: AtomicU64::new(0),
-            boosts: AtomicU64::new(0),
-            boosted_ns: AtomicU64::new(0),
-            boosted_since_ns: AtomicU64::new(0),
-            by_reason: [const { AtomicU64::new(0) }; 3],
-            refused: AtomicU64::new(0),
-        }
-    }
-
-    /// Boosted time until now, with the boost under way.
-    pub fn boosted_until_ns(&self, now_ns: u64) -> u64 {
-        let under_way_ns = match self.boosted_since_ns.load(Relaxed) {
-            0 => 0,
-            since_ns => now_ns.saturating_sub(since_ns),
-        };
-        self.boosted_ns.load(Relaxed) + under_way_ns
-    }
-}
 
 /// A collection begins or ends: a moment to decide. For the loop's thread.
 pub fn note_collection() {
@@ -132,7 +94,12 @@ pub struct Driver {
     /// Since when nothing was to be done; 0 something is.
     idle_since_ns: u64,
     counters: &'static Counters,
+    counts: Counts,
     budget: Budget,
+    /// When the lever is to hear of its owner, though nothing changes.
+    upkeep_at_ns: u64,
+    /// Not asked before, since it refused.
+    ask_at_ns: u64,
 }
 
 /// What follows from a look.
@@ -160,7 +127,10 @@ impl Driver {
             speed: None,
             idle_since_ns: 0,
             counters,
+            counts: Counts::default(),
             budget,
+            upkeep_at_ns: 0,
+            ask_at_ns: 0,
         }
     }
 
@@ -180,7 +150,7 @@ impl Driver {
         self.budget.period_ns(Used {
             at_ns: now_ns,
             own_ns: thread_cpu_ns(),
-            looks: self.counters.looks.load(Relaxed),
+            looks: self.counts.looks,
             loops_ns: readings.iter().map(busy).sum(),
         })
     }
@@ -189,13 +159,23 @@ impl Driver {
     /// fastest speed that a loop wants wins: they share the lever.
     ///
     /// # Errors
-    /// The lever refused; it is asked again at the next look.
+    /// The lever refused; it is asked again after a while.
     pub fn look(
         &mut self,
         now_ns: u64,
         readings: &[(usize, Reading)],
     ) -> Result<Next, ControlError> {
-        self.counters.looks.fetch_add(1, Relaxed);
+        let next = self.look_uncounted(now_ns, readings);
+        self.counters.tell(&self.counts);
+        next
+    }
+
+    fn look_uncounted(
+        &mut self,
+        now_ns: u64,
+        readings: &[(usize, Reading)],
+    ) -> Result<Next, ControlError> {
+        self.counts.looks += 1;
         self.deciders
             .retain(|(index, _)| readings.iter().any(|(known, _)| known == index));
         let mut speed = None;
@@ -233,31 +213,40 @@ impl Driver {
     }
 
     fn set(&mut self, now_ns: u64, speed: Speed, reasons: Reasons) -> Result<(), ControlError> {
-        if self.speed == Some(speed) {
+        let is_changed = self.speed != Some(speed);
+        let is_due = is_changed && now_ns >= self.ask_at_ns || now_ns >= self.upkeep_at_ns;
+        if !is_due {
             return Ok(());
         }
-        self.actuator.apply(speed).inspect_err(|_| {
-            self.counters.refused.fetch_add(1, Relaxed);
-        })?;
-        let counters = self.counters;
-        match speed {
-            Speed::Peak => {
-                counters.boosts.fetch_add(1, Relaxed);
-                counters.boosted_since_ns.store(now_ns, Relaxed);
-                for (reason, count) in REASONS.into_iter().zip(&counters.by_reason) {
-                    if reasons.contains(reason) {
-                        count.fetch_add(1, Relaxed);
-                    }
-                }
-            }
-            _ => {
-                let boosted_ns = counters.boosted_until_ns(now_ns);
-                counters.boosted_since_ns.store(0, Relaxed);
-                counters.boosted_ns.store(boosted_ns, Relaxed);
+        let upkeep_ns = self.actuator.upkeep_ns().unwrap_or(u64::MAX);
+        self.upkeep_at_ns = now_ns.saturating_add(upkeep_ns);
+        if let Err(error) = self.actuator.apply(speed) {
+            self.counts.refused += 1;
+            self.ask_at_ns = now_ns.saturating_add(REFUSED_NS);
+            self.upkeep_at_ns = self.ask_at_ns;
+            // Where it stands now is its own affair; it is no boost of this driver's.
+            self.end_boost(now_ns);
+            self.speed = None;
+            return Err(error);
+        }
+        if !is_changed {
+            return Ok(());
+        }
+        self.end_boost(now_ns);
+        if speed == Speed::Peak {
+            self.counts.boosts += 1;
+            self.counts.boosted_since_ns = now_ns;
+            for (reason, count) in REASONS.into_iter().zip(&mut self.counts.by_reason) {
+                *count += u64::from(reasons.contains(reason));
             }
         }
         self.speed = Some(speed);
         Ok(())
+    }
+
+    fn end_boost(&mut self, now_ns: u64) {
+        self.counts.boosted_ns = self.counts.boosted_until_ns(now_ns);
+        self.counts.boosted_since_ns = 0;
     }
 
     /// Until the process ends.
@@ -316,7 +305,7 @@ mod tests {
 
     /// Notes what is asked of it.
     #[derive(Debug)]
-    struct Noted(Arc<Mutex<Vec<Speed>>>, bool);
+    struct Noted(Arc<Mutex<Vec<Speed>>>, bool, Option<u64>);
 
     impl Actuator for Noted {
         fn lever(&self) -> &Lever {
@@ -345,12 +334,15 @@ mod tests {
         fn self_test(&mut self, _: &mut dyn Gauge) -> Result<SelfTest, ControlError> {
             unreachable!("tested before")
         }
+        fn upkeep_ns(&self) -> Option<u64> {
+            self.2
+        }
     }
 
     fn driver(policy: &str, refuses: bool) -> (Driver, Arc<Mutex<Vec<Speed>>>) {
         let asked = Arc::new(Mutex::new(Vec::new()));
-        let lever = Box::new(Noted(asked.clone(), refuses));
-        let counters = Box::leak(Box::new(Counters::new()));
+        let lever = Box::new(Noted(asked.clone(), refuses, None));
+        let counters = Box::leak(Box::new(Counters::default()));
         let policy = policy.parse().expect("a policy");
         let driver = Driver::new(
             policy,
@@ -393,7 +385,7 @@ mod tests {
         look(&mut driver, 3_000, collecting(3_000), collecting(2_000));
         look(&mut driver, 500_000, working(500_000), working(500_000));
         let counters = driver.counters;
-        assert_eq!(counters.boosted_until_ns(500_000), 498_000);
+        assert_eq!(counters.read().boosted_until_ns(500_000), 498_000);
         look(
             &mut driver,
             1_200_000,
@@ -404,10 +396,9 @@ mod tests {
             *asked.lock().unwrap(),
             [Speed::Base, Speed::Peak, Speed::Base]
         );
-        assert_eq!(counters.boosts.load(Relaxed), 1);
-        assert_eq!(counters.boosted_until_ns(9_000_000), 1_198_000);
-        assert_eq!(counters.by_reason[0].load(Relaxed), 1);
-        assert_eq!(counters.by_reason[2].load(Relaxed), 0);
+        let counts = counters.read();
+        assert_eq!((counts.boosts, counts.by_reason), (1, [1, 0, 0]));
+        assert_eq!(counts.boosted_until_ns(9_000_000), 1_198_000);
     }
 
     #[test]
@@ -440,14 +431,26 @@ mod tests {
     }
 
     #[test]
-    fn what_the_lever_refuses_is_counted_and_asked_again() {
+    fn what_the_lever_refuses_is_counted_and_asked_again_after_a_while() {
         let (mut driver, _) = driver(GC, true);
-        for at in 1..4 {
+        for at in [1, 1 + REFUSED_NS, 1 + 2 * REFUSED_NS] {
             let error = driver.look(at, &[(0, working(at))]).expect_err("refused");
             assert_eq!(error.code(), "BOBTAIL_LEVER_UNAVAILABLE");
+            let soon = at + REFUSED_NS - 1;
+            driver.look(soon, &[(0, working(soon))]).expect("not asked");
         }
-        assert_eq!(driver.counters.refused.load(Relaxed), 3);
-        assert_eq!(driver.counters.boosts.load(Relaxed), 0);
+        let counts = driver.counters.read();
+        assert_eq!((counts.refused, counts.boosts, counts.looks), (3, 0, 6));
+    }
+
+    #[test]
+    fn a_lever_that_wants_upkeep_hears_of_its_owner_though_nothing_changes() {
+        let (mut driver, asked) = driver(GC, false);
+        driver.actuator = Box::new(Noted(asked.clone(), false, Some(1_000)));
+        for at in [1, 500, 1_000, 1_001, 2_000, 2_001] {
+            driver.look(at, &[(0, working(at))]).expect("moved");
+        }
+        assert_eq!(*asked.lock().unwrap(), [Speed::Base; 3]);
     }
 
     #[test]

@@ -1,17 +1,24 @@
 //! What JavaScript asks the driver for: a policy and a lever, as text, checked before any moves.
 //!
-//! Only levers that end with the process are driven from inside it: whoever ends it with `kill -9`
-//! must not leave one raised. The others belong to bobtaild.
+//! Only a lever that ends with the process is in the process's own hand: whoever ends it with
+//! `kill -9` must leave none raised. All others a bobtaild has, and the process claims them.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
 
 use bobtail_control::emulated::{Emulated, Emulation};
-use bobtail_control::{Actuator, Asked, ControlError, Lever};
+use bobtail_control::group::CpuGroup;
+use bobtail_control::topology::parse_list;
+use bobtail_control::{Actuator, Asked, ControlError, Host, Lever, LeverKind};
+use bobtail_daemon::claimed::{Claimed, Tied};
+use bobtail_daemon::client::{Client, ClientError};
 use bobtail_policy::{LeverFacts, Policy};
 
 use crate::act::budget::Budget;
-use crate::act::driver::{COUNTERS, Driver};
+use crate::act::counters::COUNTERS;
+use crate::act::driver::Driver;
 use crate::start::Refusal;
 
 /// A request to drive.
@@ -19,8 +26,14 @@ use crate::start::Refusal;
 pub struct Plan {
     /// As `bobtail_policy` reads it.
     pub policy: String,
-    /// `emulated`.
+    /// The word of a lever.
     pub actuator: String,
+    /// Where the bobtaild listens that has it.
+    pub socket: Option<String>,
+    /// Other processes of the service drive it, too.
+    pub is_shared: bool,
+    /// CPUs on which the driver's own thread may run, as a list; none: those of this thread.
+    pub own_cpus: Option<String>,
     /// CPUs that the lever moves; none: those this thread may use.
     pub cpus: Vec<u32>,
     pub base_khz: Option<u32>,
@@ -29,6 +42,9 @@ pub struct Plan {
     /// What looking may cost, as a share of the loops' busy time; none is no bound.
     pub budget: Option<f64>,
 }
+
+/// A bobtaild that imitates a frequency calibrates it first, and others may be before this one.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One driver a process.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
@@ -62,15 +78,21 @@ pub fn drive(plan: &Plan) -> Result<(Lever, String), Refusal> {
 fn start(plan: &Plan, policy: Policy) -> Result<(Lever, String), Refusal> {
     let actuator = open(plan)?;
     let lever = actuator.lever().clone();
+    let imitated_ns = lever.is_emulated.then_some(plan.emulation.latency_ns);
     let facts = LeverFacts {
-        latency_ns: lever.transition_ns.unwrap_or(0),
+        latency_ns: lever.transition_ns.or(imitated_ns).unwrap_or(0),
     };
     let driver = Driver::new(policy, facts, actuator, &COUNTERS, Budget::new(plan.budget));
     let thread = std::thread::Builder::new()
         .name("bobtail-act".into())
         .stack_size(128 << 10);
+    let own_cpus = plan.own_cpus.as_deref().and_then(parse_list);
+    let kind = lever.kind;
     let run = move || {
-        prepare();
+        prepare(own_cpus.as_deref().unwrap_or_default());
+        if matches!(kind, LeverKind::Quota | LeverKind::Burst) {
+            leave_group(kind);
+        }
         driver.run();
     };
     thread.spawn(run).map_err(|error| {
@@ -86,20 +108,64 @@ fn open(plan: &Plan) -> Result<Box<dyn Actuator>, Refusal> {
         peak: plan.peak_khz,
         ..Asked::default()
     };
-    match plan.actuator.as_str() {
-        "emulated" => {
-            let cpus = match plan.cpus.as_slice() {
-                [] => allowed_cpus(),
-                cpus => cpus.to_vec(),
-            };
+    let unknown = || {
+        let kinds = LeverKind::ALL.map(LeverKind::word).join(", ");
+        let message = format!("no lever \"{}\"; known: {kinds}", plan.actuator);
+        Refusal::new("BOBTAIL_LEVER_UNKNOWN", message)
+    };
+    let kind = LeverKind::named(&plan.actuator).ok_or_else(unknown)?;
+    let cpus = match plan.cpus.as_slice() {
+        [] => allowed_cpus(),
+        cpus => cpus.to_vec(),
+    };
+    match (kind, plan.socket.as_deref()) {
+        (LeverKind::Emulated, socket) if !plan.is_shared || socket.is_none() => {
+            // First: a lever that slows a CPU is not for a process that nobody waits for.
+            let tie = socket.map(connect).transpose()?;
             let lever = Emulated::start(&cpus, &asked, plan.emulation).map_err(refuse)?;
-            Ok(Box::new(lever))
+            Ok(match tie {
+                Some(tie) => Box::new(Tied::new(Box::new(lever), tie)),
+                None => Box::new(lever),
+            })
         }
-        other => Err(Refusal::new(
-            "BOBTAIL_LEVER_UNKNOWN",
-            format!("no lever \"{other}\" can be driven from inside a process; known: emulated"),
+        (_, Some(socket)) => {
+            let targets = match kind {
+                LeverKind::Quota | LeverKind::Burst => vec![0],
+                LeverKind::Uclamp => vec![thread_id()],
+                // One clock, whichever of them is named.
+                LeverKind::Emulated => cpus[..1].to_vec(),
+                _ => cpus,
+            };
+            let lever = Claimed::open(Path::new(socket), kind, &targets, PATIENCE);
+            Ok(Box::new(lever.map_err(|error| refused_by_daemon(&error))?))
+        }
+        (_, None) => Err(Refusal::new(
+            "BOBTAIL_LEVER_NO_DAEMON",
+            format!("{kind} is driven through a bobtaild, and there is none"),
         )),
     }
+}
+
+fn connect(socket: &str) -> Result<Client, Refusal> {
+    Client::connect(Path::new(socket), PATIENCE).map_err(|error| refused_by_daemon(&error))
+}
+
+fn refused_by_daemon(error: &ClientError) -> Refusal {
+    Refusal::new("BOBTAIL_LEVER_REFUSED", error.to_string())
+}
+
+/// The kernel's number of this thread.
+fn thread_id() -> u32 {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { libc::gettid() as u32 }
+}
+
+/// Takes this thread out of a group whose quota it raises: held back with the others it could not
+/// ask for anything. Where that cannot be (no rights, cgroup v2) it asks as long as it may run.
+fn leave_group(kind: LeverKind) {
+    let host = Host::default();
+    let group = CpuGroup::of_process(&host, kind, "self");
+    drop(group.and_then(|group| group.leave(&host, thread_id(), false)));
 }
 
 /// The CPUs this thread may run on.
@@ -117,21 +183,23 @@ fn allowed_cpus() -> Vec<u32> {
     (0..libc::CPU_SETSIZE as u32).filter(is_allowed).collect()
 }
 
-/// The driver's thread: no signals, timers to the point, and not on the CPU that it shall relieve,
-/// where there is another one.
-fn prepare() {
-    // SAFETY: valid signal set; PR_SET_TIMERSLACK takes a number of ns; the set of CPUs is full,
-    // from which the kernel takes what this process may use.
+/// The driver's thread: no signals, timers to the point, and where the command that started the
+/// service may run, though the service itself be pinned: not on the CPU that it shall relieve.
+fn prepare(cpus: &[u32]) {
+    // SAFETY: valid signal set; PR_SET_TIMERSLACK takes a number of ns; the set of CPUs is readable
+    // and filled below its size. Refused, the thread runs where its process does.
     unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, std::ptr::null_mut());
         libc::prctl(libc::PR_SET_TIMERSLACK, 1);
-        let mut every: libc::cpu_set_t = std::mem::zeroed();
-        for cpu in 0..libc::CPU_SETSIZE as usize {
-            libc::CPU_SET(cpu, &mut every);
+        if !cpus.is_empty() {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            for &cpu in cpus.iter().filter(|&&cpu| cpu < libc::CPU_SETSIZE as u32) {
+                libc::CPU_SET(cpu as usize, &mut set);
+            }
+            libc::sched_setaffinity(0, size_of_val(&set), &set);
         }
-        libc::sched_setaffinity(0, size_of_val(&every), &every);
     }
 }
 

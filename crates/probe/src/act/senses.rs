@@ -140,6 +140,8 @@ impl Sensed {
         self.is_dispatched = false;
         // SAFETY: by the caller.
         let ready = unsafe { fd_table::mark_batch(events, count, self.batch) };
+        // SAFETY: by the caller.
+        unsafe { mark_writable(events, count) };
         let shared = &self.shared;
         shared.queue_length.store(ready, Release);
         let now_ns = monotonic_ns();
@@ -218,6 +220,22 @@ impl Sensed {
     }
 }
 
+/// Notes which events are of descriptors that can only be written: they are dispatched by a write,
+/// which for all others is somebody else's.
+///
+/// # Safety
+/// `events` has `count` events of libuv's.
+unsafe fn mark_writable(events: *const libc::epoll_event, count: c_int) {
+    for index in 0..usize::try_from(count).unwrap_or(0) {
+        // SAFETY: by the caller; unaligned, since the kernel packs them.
+        let event = unsafe { events.add(index).read_unaligned() };
+        if let Some(entry) = fd_table::entry(event.u64 as u32 as c_int) {
+            let is_writable = event.events == libc::EPOLLOUT as u32;
+            entry.is_unsent.store(u8::from(is_writable), Relaxed);
+        }
+    }
+}
+
 /// Of the one thread that writes it, so that no locked instruction is needed.
 fn add(sum: &AtomicU64, more: u64) {
     sum.store(sum.load(Relaxed) + more, Relaxed);
@@ -292,6 +310,17 @@ mod tests {
         let waiting = fd_table::entry(70_001).expect("in the table");
         sensed.closing(waiting);
         assert_eq!(length(), 1, "closed while it waited");
+        let writable = |fd| fd_table::entry(fd).map(|entry| entry.is_unsent.load(Relaxed));
+        assert_eq!(writable(70_003), Some(0), "to be read");
+        let out = libc::epoll_event {
+            events: libc::EPOLLOUT as u32,
+            ..event(70_003)
+        };
+        sensed.poll_enter();
+        // SAFETY: one event.
+        unsafe { sensed.poll_leave(&raw const out, 1) };
+        assert_eq!(writable(70_003), Some(1), "a write dispatches it");
+        sensed.dispatch(70_003);
         sensed.poll_enter();
         assert_eq!((length(), head_ns()), (0, 0));
         // SAFETY: no events.
@@ -300,9 +329,9 @@ mod tests {
         assert_eq!(length(), 0, "of the batch before");
         sensed.poll_enter();
         let totals = read(&shared).totals;
-        // One event of sockets in the first turn; the second ran nothing, or what took so long.
-        assert_eq!((totals.polls, totals.queue_lengths), (1, 3));
-        let second = totals.events - 1;
+        // One event of sockets in each of two turns; the third ran nothing, or what took so long.
+        assert_eq!((totals.polls, totals.queue_lengths), (2, 4));
+        let second = totals.events - 2;
         assert!(totals.events_ns >= second * TURN_NS, "{totals:?}");
         registry::release(shared.index);
     }

@@ -86,7 +86,16 @@ fn before(fd: c_int) -> Option<Writing> {
         }
         _ => {}
     }
-    let state = state()?;
+    let Some(state) = state() else {
+        // Of a loop that is sensed: libuv goes on with a write that found no room before.
+        if entry.is_unsent.load(Relaxed) != 0
+            && let Some(sensed) = senses::sensed()
+        {
+            entry.is_unsent.store(0, Relaxed);
+            sensed.dispatch(fd);
+        }
+        return None;
+    };
     if entry.kind() == Kind::Unknown {
         let _errno = KeepErrno::new();
         entry.set_kind(classify(fd));

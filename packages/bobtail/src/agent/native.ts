@@ -42,7 +42,7 @@ interface NativeProbe {
   /** Ends that. */
   unsense(): boolean;
   /** Drives a lever by a policy from now on. Throws with a one-line message. */
-  drive(options: DriveOptions): Driven;
+  drive(options: DriveOptions & { isShared: 0 | 1 }): Driven;
   /** What the driver of this process did so far. */
   readDriver(): DriverCounters;
 }

@@ -6,8 +6,9 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
+import { ACTUATORS, type DriveFlags, type ProveFlags } from './boost/flags';
 import { tell } from './console';
 import { FORMAT_NAMES } from './export/formats';
 import { type ExportFlags, parseExport } from './export/selection';
@@ -413,24 +414,10 @@ function addExport(program: Command): void {
     });
 }
 
-interface BoostFlags {
-  policy: string;
-  actuator: string;
-  frequencies?: string;
-  latency?: string;
-  cpu?: string;
-  budget: string;
-  prove: boolean;
-  onPort?: string;
-  rounds?: string;
-  warmup?: string;
-  duration?: string;
-  seed?: string;
-  json?: boolean;
+interface BoostFlags extends DriveFlags, ProveFlags {
   metrics?: string;
   otlp?: string;
   out?: string;
-  quiet: boolean;
 }
 
 function addBoost(program: Command): void {
@@ -442,13 +429,13 @@ function addBoost(program: Command): void {
     .argument('<command...>', 'the command, best after --')
     .passThroughOptions()
     .option('--policy <policy>', 'such as gc-boost or queue-boost:k=3', 'combined')
-    .addOption(
-      new Option('--actuator <lever>', 'the lever').choices(['auto', 'emulated']).default('auto'),
-    )
-    .option('--frequencies <base,peak>', 'emulated: what is imitated, in GHz (default: 2.6,4)')
+    .addOption(new Option('--actuator <lever>', 'the lever').choices(ACTUATORS).default('auto'))
+    .option('--bobtaild <socket>', 'only through the bobtaild that listens there')
+    .option('--frequencies <base,peak>', 'of cpufreq and emulated, in GHz (emulated: 2.6,4)')
     .option('--latency <seconds>', 'emulated: how long a change takes, such as 0.5ms')
     .option('--cpu <n>', 'the CPU that is moved (default: those the service may use)')
     .option('--budget <percent>', 'what looking may cost, of the busy time; or none', '2%')
+    .option('--lever-root <folder>', 'a tree of files instead of /sys and /proc, for trying out')
     .option('--metrics <address>', 'serve metrics to Prometheus, such as 127.0.0.1:9464')
     .option('--otlp <url>', "send metrics to OpenTelemetry's receiver, over HTTP")
     .option('-o, --out <file>', 'write what it did as JSON')
@@ -461,9 +448,9 @@ function addBoost(program: Command): void {
     .option('--json', 'with --prove: the answer as JSON')
     .option('-q, --quiet', 'no progress, no summary', false)
     .action(async (command: string[], flags: BoostFlags) => {
-      const { parseDrive, parseListeners, parseProve } = await import('./boost/flags');
-      const drive = parseDrive(flags);
-      const proof = parseProve(command, drive, flags);
+      const { parseDrive, parseLever, parseListeners, parseProve } = await import('./boost/flags');
+      const [drive, lever] = [parseDrive(flags), parseLever(flags)];
+      const proof = parseProve(command, drive, lever, flags);
       if (proof !== undefined) {
         const { proveBoost } = await import('./boost/prove');
         await proveBoost(proof);
@@ -474,21 +461,33 @@ function addBoost(program: Command): void {
       const { out, quiet } = flags;
       const version = readVersion();
       const more = { listeners, version, quiet, ...(out === undefined ? {} : { out }) };
-      await boost({ command, drive, ...more });
+      await boost({ command, drive, lever, ...more });
     });
+}
+
+interface DoctorFlags {
+  tryEmulated: boolean;
+  leverRoot?: string;
+  json?: boolean;
 }
 
 function addDoctor(program: Command): void {
   program
     .command('doctor')
-    .summary('what this machine and this Node.js allow to record')
+    .summary('what this machine and this Node.js allow to record, and to boost')
     .usage('[options] [-- <node...>]')
-    .description('Starts a Node.js under the probe and says what works and why not.')
+    .description(
+      'Starts a Node.js under the probe, tries every lever, and says what works and why not.',
+    )
     .argument('[node...]', 'the Node.js to try (default: the one that runs bobtail)')
     .passThroughOptions()
+    .option('--try-emulated', 'also the imitated frequency, which slows a CPU for a second', false)
+    .option('--lever-root <folder>', 'a tree of files instead of /sys and /proc, for trying out')
     .option('--json', 'the answer as JSON')
-    .action(async (command: string[], flags: { json?: boolean }) => {
+    .action(async (command: string[], flags: DoctorFlags) => {
       const { doctor } = await import('./doctor/doctor');
-      await doctor({ command, format: flags.json ? 'json' : 'text' });
+      const { leverRoot: root, tryEmulated: emulated, json } = flags;
+      const levers = { emulated, ...(root === undefined ? {} : { root: resolve(root) }) };
+      await doctor({ command, levers, format: json ? 'json' : 'text' });
     });
 }

@@ -36,6 +36,8 @@ export const EXIT_CODES = {
   didNotHelp: 78,
   /** A proof ended without a verdict: too few rounds, requests or working loads. */
   notProved: 79,
+  /** The service ran well, but unboosted: no lever of this host could be had. */
+  notBoosted: 80,
   /** The command may not be executed (as shells have it). */
   notExecutable: 126,
   /** The command does not exist (as shells have it). */

@@ -71,13 +71,21 @@ test('who may have no real-time threads runs unboosted, with the reason', async 
 
 test('without a lever the service runs unboosted, with the reason', async (t) => {
   const cwd = makeFolder(t);
-  const args = ['boost', '--out', 'boost.json', '--', process.execPath, '-e', 'process.exit(3)'];
-  const { code, stderr } = await runBobtail(args, { cwd });
-  assert.equal(code, 3);
-  assert.match(stderr, /^bobtail: no lever .* it runs unboosted/);
+  // An empty tree has none, whatever this machine may have.
+  const args = ['boost', '--lever-root', makeFolder(t), '--out', 'boost.json', '--'];
+  for (const [ends, expected] of [
+    [3, 3],
+    [0, 80],
+  ]) {
+    const command = [process.execPath, '-e', `process.exit(${ends})`];
+    const { code, stderr } = await runBobtail([...args, ...command], { cwd });
+    assert.equal(code, expected, 'only a good end tells that nothing was boosted');
+    assert.match(stderr, /^bobtail: no lever on this host \(.*\); the service runs unboosted\n$/);
+  }
   const summary = JSON.parse(readFileSync(join(cwd, 'boost.json'), 'utf8'));
   assertValid('boost', summary);
   assert.match(summary.refused, /no lever/);
+  assert.equal(summary.processes, 0);
 });
 
 test('nothing is left behind by a service that dies of a signal', async (t) => {

@@ -1,8 +1,11 @@
 /** `bobtail doctor`: the answer is valid, and says no where it has to. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
+import { leaveOut } from '../../../../workloads/harness/leave-out.mjs';
+import { BASE, makeGroup, makeTree } from './boosted.mjs';
 import { nodes } from './nodes.mjs';
-import { runBobtail } from './run-bobtail.mjs';
+import { MAIN, makeFolder, runBobtail } from './run-bobtail.mjs';
 import { assertValid } from './schemas.mjs';
 
 test('this Node can be recorded', async () => {
@@ -18,6 +21,54 @@ test('this Node can be recorded', async () => {
   assert.deepEqual(diagnosis.analysis, { ok: true, reason: null });
   assert.equal(result.code, 0);
   assert.equal(result.stderr, '');
+});
+
+test('every lever is told, with why not; those of a tree are only opened', async (t) => {
+  const { root, khz } = makeTree(makeFolder(t));
+  const { stdout } = await runBobtail(['doctor', '--json', '--lever-root', root]);
+  const { levers } = JSON.parse(stdout);
+  assert.deepEqual([levers.reason, levers.chosen], [null, 'cpufreq-min-max']);
+  const told = Object.fromEntries(levers.found.map((one) => [one.kind, one]));
+  assert.deepEqual(Object.keys(told), [
+    'cpufreq-userspace',
+    'cpufreq-min-max',
+    'intel-min-perf',
+    'energy-preference',
+    'uclamp',
+    'quota',
+    'burst',
+    'emulated',
+  ]);
+  for (const { kind, ok, reason, selfTest } of levers.found) {
+    assert.equal(ok, reason === null, kind);
+    assert.equal(selfTest, null, 'nothing is measured there');
+  }
+  assert.match(told['cpufreq-userspace'].reason, /userspace/);
+  assert.match(told['cpufreq-min-max'].about, /acpi-cpufreq/);
+  assert.equal(khz(), BASE);
+  assert.deepEqual(
+    levers.energy.map(({ kind, ok }) => [kind, ok]),
+    [
+      ['rapl', false],
+      ['modelled', true],
+    ],
+  );
+});
+
+test('a quota is tried and is back', async (t) => {
+  if (process.getuid() !== 0) return leaveOut(t, 'needs root');
+  const group = makeGroup(t, 'doctor');
+  const enter = `echo $$ > ${group.tasks}; exec "$0" "$@"`;
+  const args = ['-c', enter, process.execPath, MAIN, 'doctor', '--json'];
+  const { stdout, stderr } = spawnSync('sh', args, { encoding: 'utf8' });
+  const diagnosis = JSON.parse(stdout || `"${stderr}"`);
+  assertValid('doctor', diagnosis);
+  const quota = diagnosis.levers.found.find(({ kind }) => kind === 'quota');
+  assert.deepEqual([quota.ok, quota.reason], [true, null]);
+  // How much more the group gets is not told where the machine is too busy to give it.
+  assert.equal(quota.selfTest.expected, 2);
+  assert.ok(quota.latency.changes > 0 && quota.latency.p50Ns > 0);
+  assert.deepEqual([group.quota(), group.burst()], ['30000', '0']);
 });
 
 test('the Node to try may have options', async () => {

@@ -1,11 +1,11 @@
 /**
- * Senses the loop of this thread, and has one process of the command drive the lever.
+ * Senses the loop of this thread, and drives the lever by it.
  *
  * What came of it goes into a file, since the output of a service is its own. Nothing here may
  * stop the service: what cannot be boosted runs as it is.
  */
 import type { Cluster } from 'node:cluster';
-import { closeSync, openSync, renameSync, writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMainThread, threadId } from 'node:worker_threads';
 
@@ -17,21 +17,23 @@ import type { BoostSettings } from './settings';
 
 const cluster = require('node:cluster') as Cluster;
 const TELL_MS = 1_000;
-/** Whoever makes it drives: two processes would move one lever against each other. */
-const CLAIM = 'driver.claim';
 
 /** Starts to boost. Never throws. */
 export function startBoost(settings: BoostSettings): void {
-  // One thread of one process: others that serve are not sensed so far.
+  // One thread of a process: others that serve are not sensed so far.
   // The primary of a cluster accepts and passes on: what is slow is in its workers.
   if (cluster.isPrimary && Object.keys(cluster.workers ?? {}).length > 0) return;
   let unsense = () => false;
   try {
-    if (!isMainThread || !claim(settings.folder)) return;
+    if (!isMainThread) return;
     const probe = loadProbe();
     probe.sense(join(settings.folder, `latencies-${process.pid}-${threadId}`));
     unsense = probe.unsense;
-    follow(settings.folder, probe.drive(settings.drive), probe.readDriver);
+    follow(
+      settings.folder,
+      probe.drive({ ...settings.drive, isShared: isShared() }),
+      probe.readDriver,
+    );
   } catch (error) {
     // Nobody decides: then nobody needs to know.
     unsense();
@@ -39,14 +41,12 @@ export function startBoost(settings: BoostSettings): void {
   }
 }
 
-function claim(folder: string): boolean {
-  try {
-    closeSync(openSync(join(folder, CLAIM), 'wx'));
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    return false;
-  }
+/**
+ * Whether others of the service may drive the same lever: in a cluster, and among processes that
+ * another Node.js started to listen on one port. Each then claims it, and the highest claim stands.
+ */
+function isShared(): 0 | 1 {
+  return cluster.isWorker || process.channel ? 1 : 0;
 }
 
 /** Tells the counters every second and at the end; a `kill -9` loses the last second of them. */

@@ -6,7 +6,12 @@ import { PACKAGE_MANAGER } from '../settings';
 /** A policy and a lever, as the native half takes them; numbers left out are the lever's own. */
 export interface DriveOptions {
   readonly policy: string;
+  /** The word of a lever. */
   readonly actuator: string;
+  /** Where the bobtaild listens that has it in its hand. */
+  readonly socket?: string;
+  /** CPUs for the thread that decides, such as `0-3`. */
+  readonly ownCpus?: string;
   readonly cpu?: number;
   readonly baseKhz?: number;
   readonly peakKhz?: number;

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import type { DriveOptions } from '../../agent/boost/settings';
 import { canonicalPolicy } from '../analysis';
 import { StatusLine, tell } from '../console';
+import { EXIT_CODES } from '../exit-codes';
 import { writeFailure } from '../failure';
 import type { Outcome } from '../json/run';
 import { checkAgent } from '../record/agent-environment';
@@ -18,6 +19,7 @@ import { startService } from '../record/session';
 import { exitLike, forwardSignals } from '../record/signals';
 import { formatDuration } from '../text/units';
 import { boostEnv } from './environment';
+import { findLever, type LeverWish } from './lever';
 import { type Live, LiveBoost } from './live';
 import { type Listeners, startTelling } from './metrics/telling';
 import { type BoostSummary, renderRequests, renderSummary } from './summary';
@@ -26,6 +28,7 @@ import { type BoostSummary, renderRequests, renderSummary } from './summary';
 export interface BoostOptions {
   readonly command: readonly string[];
   readonly drive: DriveOptions;
+  readonly lever: LeverWish;
   /** Where the summary goes as JSON, too. */
   readonly out?: string;
   readonly listeners: Listeners;
@@ -35,10 +38,6 @@ export interface BoostOptions {
 }
 
 const NS_PER_MS = 1e6;
-const NO_LEVER =
-  'no lever that is undone when the service ends, so it runs unboosted; ' +
-  '--actuator emulated is for experiments';
-
 /** Runs the command and ends this process as it ended. Rejects with a `Failure`. */
 export async function boost(options: BoostOptions): Promise<void> {
   const policy = canonicalPolicy(options.drive.policy);
@@ -59,26 +58,55 @@ export async function boost(options: BoostOptions): Promise<void> {
 }
 
 async function run(options: BoostOptions, folder: string): Promise<Outcome> {
-  const isDriven = options.drive.actuator !== 'auto';
-  if (!isDriven && !options.quiet) {
-    tell(`bobtail: ${NO_LEVER}`);
+  const lever = await findLever(options.lever, options.drive, folder);
+  const refused = 'drive' in lever ? undefined : lever.refused;
+  if (!options.quiet && refused !== undefined) {
+    tell(`bobtail: ${refused}; the service runs unboosted`);
+  } else if (!options.quiet && 'drive' in lever && lever.isFound) {
+    tell(`bobtail: ${lever.about}`);
   }
+  try {
+    const env = 'drive' in lever ? boostEnv(folder, lever.drive) : process.env;
+    return await runWith(options, folder, env, refused);
+  } finally {
+    if ('drive' in lever) await lever.keeper?.end();
+  }
+}
+
+async function runWith(
+  options: BoostOptions,
+  folder: string,
+  env: NodeJS.ProcessEnv,
+  refused: string | undefined,
+): Promise<Outcome> {
+  const isDriven = refused === undefined;
   const status = new StatusLine(options.quiet || !isDriven);
   const startMs = performance.now();
-  const live = new LiveBoost(folder, options.drive, isDriven ? undefined : NO_LEVER, (now) =>
+  const live = new LiveBoost(folder, options.drive, refused, (now) =>
     status.show(`bobtail: ${progressOf(now)} · ${formatElapsed(startMs)}`),
   );
   try {
     const telling = await startTelling(options.listeners, options, () => live.now());
-    const outcome = await serve(options, isDriven ? boostEnv(folder, options.drive) : process.env);
+    const outcome = await serve(options, env);
     status.clear();
     await telling.end();
-    leave(live.now().summary, options, isDriven);
-    return outcome;
+    const { summary } = live.now();
+    leave(summary, options, isDriven);
+    return endOf(outcome, summary);
   } finally {
     live.end();
     status.clear();
   }
+}
+
+/**
+ * A service that ended well does not hide that nothing was boosted; its own trouble goes first.
+ * What never listened had nothing to boost.
+ */
+function endOf(outcome: Outcome, { counters, pid }: BoostSummary): Outcome {
+  const isWell = outcome.signal === null && outcome.exitCode === 0;
+  const isUnboosted = counters === null && pid !== null;
+  return isWell && isUnboosted ? { ...outcome, exitCode: EXIT_CODES.notBoosted } : outcome;
 }
 
 /** Runs the service to its end. */

@@ -1,9 +1,11 @@
 /** The options of `boost`, checked: what may be typed, and what it means. */
 import { randomInt } from 'node:crypto';
+import { resolve } from 'node:path';
 import type { DriveOptions } from '../../agent/boost/settings';
 import { Failure } from '../failure';
 import { PROVE_ROUNDS, parseRounds, parseSpan, SEED_MAX } from '../proof/flags';
 import { parseCount, parseDurationNs } from '../quantity';
+import type { LeverWish } from './lever';
 import { parseEndpoint } from './metrics/otlp';
 import { parseAddress } from './metrics/prometheus';
 import type { Listeners } from './metrics/telling';
@@ -20,6 +22,37 @@ export interface DriveFlags {
   readonly latency?: string;
   readonly cpu?: string;
   readonly budget: string;
+  readonly bobtaild?: string;
+  readonly leverRoot?: string;
+}
+
+/** What `--actuator` takes. */
+export const ACTUATORS = [
+  'auto',
+  'cpufreq',
+  'intel-pstate',
+  'amd-pstate',
+  'uclamp',
+  'quota',
+  'burst',
+  'bobtaild',
+  'emulated',
+  'cpufreq-userspace',
+  'cpufreq-min-max',
+  'intel-min-perf',
+  'energy-preference',
+] as const;
+
+/** Which lever, and who has it. Throws a `Failure`. */
+export function parseLever({ actuator, bobtaild, leverRoot }: DriveFlags): LeverWish {
+  if (actuator === 'emulated' && bobtaild !== undefined) {
+    throw new Failure('usage', '--bobtaild has no emulated frequency', bobtaild);
+  }
+  return {
+    actuator,
+    ...(bobtaild === undefined ? {} : { socket: resolve(bobtaild) }),
+    ...(leverRoot === undefined ? {} : { root: resolve(leverRoot) }),
+  };
 }
 
 /** What the driver is told. Throws a `Failure`. */
@@ -28,7 +61,7 @@ export function parseDrive(flags: DriveFlags): DriveOptions {
   return {
     policy,
     actuator,
-    ...(frequencies === undefined ? {} : parseFrequencies(frequencies)),
+    ...(frequencies === undefined ? {} : parseFrequencies(frequencies, actuator)),
     ...(latency === undefined ? {} : { latencyNs: parseDurationNs(latency, '--latency') }),
     ...(cpu === undefined ? {} : { cpu: parseCpu(cpu) }),
     ...parseBudget(budget),
@@ -60,6 +93,7 @@ export interface ProveFlags {
 export function parseProve(
   command: readonly string[],
   drive: DriveOptions,
+  lever: LeverWish,
   flags: ProveFlags,
 ): ProveRequest | undefined {
   const { prove, onPort, rounds, warmup, duration, seed, json, quiet } = flags;
@@ -76,6 +110,7 @@ export function parseProve(
   return {
     subject: { command, onPort, ...parseSpan(warmup, duration) },
     drive,
+    lever,
     rounds: parseRounds(rounds ?? String(PROVE_ROUNDS), '--rounds'),
     seed: seed === undefined ? randomInt(1, SEED_MAX) : parseCount(seed, '--seed'),
     format: json ? 'json' : 'text',
@@ -83,8 +118,11 @@ export function parseProve(
   };
 }
 
-/** The peak is the machine's full speed: nothing can be imitated beyond it. */
-function parseFrequencies(text: string): Pick<DriveOptions, 'baseKhz' | 'peakKhz' | 'fullKhz'> {
+/** The peak of an imitation is the machine's full speed: nothing can be imitated beyond it. */
+function parseFrequencies(
+  text: string,
+  actuator: string,
+): Pick<DriveOptions, 'baseKhz' | 'peakKhz' | 'fullKhz'> {
   const match = /^(\d+(?:\.\d+)?),(\d+(?:\.\d+)?)$/.exec(text);
   const [baseKhz = 0, peakKhz = 0] = (match ?? [])
     .slice(1)
@@ -93,7 +131,7 @@ function parseFrequencies(text: string): Pick<DriveOptions, 'baseKhz' | 'peakKhz
     const what = '--frequencies takes two in GHz, the lower first, such as 2.6,4';
     throw new Failure('usage', what, text);
   }
-  return { baseKhz, peakKhz, fullKhz: peakKhz };
+  return { baseKhz, peakKhz, ...(actuator === 'emulated' ? { fullKhz: peakKhz } : {}) };
 }
 
 /** Per cent of the busy time; `none` is no bound. */

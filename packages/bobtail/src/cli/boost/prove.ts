@@ -3,6 +3,9 @@
  *
  * It ends with a verdict and runs nothing on: whoever asks wants to know whether to boost at all.
  */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { DriveOptions } from '../../agent/boost/settings';
 import { type DrivenArm, drivenArm, runDrivenRound } from '../../prove/driven-round';
 import type { Progress } from '../../prove/experiment';
@@ -20,12 +23,14 @@ import { checkNodeVersion, nodeVersionOf } from '../record/command';
 import { exitLike } from '../record/signals';
 import { formatDuration } from '../text/units';
 import { untilSignalled } from '../until-signalled';
+import { findLever, type LeverWish } from './lever';
 import { renderProof } from './render-proof';
 
 /** What the user asked for. */
 export interface ProveRequest {
   readonly subject: Subject;
   readonly drive: DriveOptions;
+  readonly lever: LeverWish;
   readonly rounds: number;
   readonly seed: number;
   readonly format: 'text' | 'json';
@@ -44,13 +49,28 @@ const EXITS: Readonly<Record<Proof['verdict'], ExitName>> = {
 
 /** Proves, prints, and chooses the exit code. Rejects with a `Failure`. */
 export async function proveBoost(request: ProveRequest): Promise<void> {
-  const { subject, drive, rounds, seed, format, quiet } = request;
+  const { subject, drive } = request;
   const policy = canonicalPolicy(drive.policy);
-  if (drive.actuator === 'auto') {
-    const what = 'nothing to prove: no lever here may be driven, but --actuator emulated';
-    throw new Failure('unsupported', what);
-  }
   await checkService(subject);
+  const folder = mkdtempSync(join(tmpdir(), 'bobtail-prove-'));
+  try {
+    const lever = await findLever(request.lever, { ...drive, policy }, folder);
+    if ('refused' in lever) {
+      throw new Failure('notBoosted', `nothing to prove: ${lever.refused}`);
+    }
+    try {
+      await proveWith({ ...request, drive: lever.drive });
+    } finally {
+      await lever.keeper?.end();
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 2 });
+  }
+}
+
+async function proveWith(request: ProveRequest): Promise<void> {
+  const { subject, drive, rounds, seed, format, quiet } = request;
+  const { policy } = drive;
   const boosted = drivenArm('boosted', { ...drive, policy });
   const base: readonly [DrivenArm, DrivenArm] = [
     drivenArm('unchanged', { ...drive, policy: BASE }),

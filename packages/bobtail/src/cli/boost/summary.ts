@@ -23,7 +23,11 @@ export interface BoostSummary {
   readonly schema: 'bobtail-boost/1';
   readonly policy: string;
   readonly actuator: string;
-  /** The process that drives; null where none does. */
+  /** The kind of lever; null where none is driven. */
+  readonly lever: string | null;
+  /** How many processes drove it, of a cluster each worker. */
+  readonly processes: number;
+  /** The first process that drives; null where none does. */
   readonly pid: number | null;
   /** Why nothing is boosted; null where it is. */
   readonly refused: string | null;
@@ -50,7 +54,7 @@ export interface Seen {
   readonly energy: Energy | null;
 }
 
-/** Puts together what the processes tell: one of them drives, or says why it cannot. */
+/** Puts together what the processes tell: each that drives, or says why it cannot. */
 export function summarize(
   drive: DriveOptions,
   files: readonly DriverFile[],
@@ -58,17 +62,17 @@ export function summarize(
 ): BoostSummary {
   const requests = figuresOf(seen.counted);
   const about = { schema: 'bobtail-boost/1', actuator: drive.actuator } as const;
-  const driving = files.find((file) => 'driven' in file);
-  if (driving === undefined || !('driven' in driving)) {
+  const driving = files.filter((file) => 'driven' in file);
+  const [first] = driving;
+  if (first === undefined) {
     const refused = files.find((file) => 'refused' in file);
     return {
       ...about,
       policy: drive.policy,
       pid: refused?.pid ?? null,
-      refused:
-        refused !== undefined && 'refused' in refused
-          ? refused.refused
-          : 'no Node.js server listened',
+      lever: null,
+      processes: 0,
+      refused: refused?.refused ?? 'no Node.js server listened',
       isEmulated: false,
       about: null,
       ranNs: 0,
@@ -78,20 +82,37 @@ export function summarize(
       requests,
     };
   }
-  const { driven, counters, ranNs, pid } = driving;
-  const boostedShare = ranNs > 0 ? Math.min(1, counters.boostedNs / ranNs) : 0;
+  const { driven, pid } = first;
+  const counters = driving.map((file) => file.counters).reduce(sumOf);
+  const drivenNs = driving.reduce((sum, { ranNs }) => sum + ranNs, 0);
+  const boostedShare = drivenNs > 0 ? Math.min(1, counters.boostedNs / drivenNs) : 0;
   return {
     ...about,
     policy: driven.policy,
     pid,
+    lever: driven.lever,
+    processes: driving.length,
     refused: null,
     isEmulated: driven.isEmulated,
     about: driven.about,
-    ranNs,
+    ranNs: Math.max(...driving.map(({ ranNs }) => ranNs)),
     counters,
     boostedShare,
     energy: (driven.isEmulated ? null : seen.energy) ?? modelledEnergy(driven, boostedShare),
     requests,
+  };
+}
+
+/** Of two processes of a service. */
+function sumOf(one: DriverCounters, other: DriverCounters): DriverCounters {
+  return {
+    looks: one.looks + other.looks,
+    boosts: one.boosts + other.boosts,
+    boostedNs: one.boostedNs + other.boostedNs,
+    forCollection: one.forCollection + other.forCollection,
+    forQueueLength: one.forQueueLength + other.forQueueLength,
+    forHead: one.forHead + other.forHead,
+    refused: one.refused + other.refused,
   };
 }
 
@@ -113,7 +134,8 @@ export function renderSummary(summary: BoostSummary): string[] {
   const share = `${((summary.boostedShare ?? 0) * 100).toFixed(1)} %`;
   const boosted = formatDuration(counters.boostedNs);
   const parts = [
-    summary.isEmulated ? 'EMULATED frequency' : summary.actuator,
+    summary.isEmulated ? 'EMULATED frequency' : (summary.lever ?? summary.actuator),
+    ...(summary.processes > 1 ? [`${formatCount(summary.processes)} processes`] : []),
     `${formatCount(counters.boosts)} boosts`,
     `boosted ${boosted} (${share})`,
     ...(energy === null ? [] : [`energy ${renderEnergy(energy)}`]),

@@ -1,4 +1,4 @@
-/** `bobtail doctor`: what this machine and a Node allow to record, and why not. */
+/** `bobtail doctor`: what this machine and a Node allow to record and to boost, and why not. */
 import { analysisVersion } from '../analysis';
 import { type Colors, colorsFor, widthOf, writeAnswer } from '../console';
 import { EXIT_CODES } from '../exit-codes';
@@ -6,12 +6,14 @@ import { Failure } from '../failure';
 import { plain } from '../text/plain';
 import { alignRows, type Column } from '../text/table';
 import { describeHost, type Host } from './host';
+import { type Levers, type LeverTrial, leverRows, tryLevers } from './levers';
 import { type TriedNode, tryNode } from './try-node';
 
 /** What the user asked for. */
 export interface DoctorRequest {
   /** The Node to try, with its own options; this process's Node when empty. */
   readonly command: readonly string[];
+  readonly levers: LeverTrial;
   readonly format: 'text' | 'json';
 }
 
@@ -21,6 +23,7 @@ interface Diagnosis {
   readonly host: Host;
   readonly analysis: { readonly ok: boolean; readonly reason: string | null };
   readonly nodes: readonly TriedNode[];
+  readonly levers: Levers;
 }
 
 /** Examines and prints; exits with 69 when the Node cannot be recorded. */
@@ -31,6 +34,7 @@ export async function doctor(request: DoctorRequest): Promise<void> {
     host: describeHost(),
     analysis: checkAnalysis(),
     nodes: [await tryNode(command)],
+    levers: await tryLevers(request.levers),
   };
   await writeAnswer(
     request.format === 'json'
@@ -58,7 +62,7 @@ const COLUMNS: readonly Column[] = [
 ];
 
 function renderDiagnosis(diagnosis: Diagnosis, colors: Colors, width: number): string {
-  const { host, analysis, nodes } = diagnosis;
+  const { host, analysis, nodes, levers } = diagnosis;
   const quota = host.cpuQuota === null ? '' : `, ${host.cpuQuota.toFixed(2)} of them by quota`;
   const machine = `${host.platform}-${host.arch}`;
   const lines = [
@@ -76,6 +80,8 @@ function renderDiagnosis(diagnosis: Diagnosis, colors: Colors, width: number): s
     lines.push('', `${colors.bold(title)}  ${colors.dim(plain(path))}`);
     lines.push(...alignRows(COLUMNS, rows, width));
   }
+  lines.push('', colors.bold('levers and energy'));
+  lines.push(...alignRows(COLUMNS, leverRows(levers, colors), width));
   return lines.join('\n');
 }
 

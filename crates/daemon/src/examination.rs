@@ -1,0 +1,166 @@
+//! Tries every lever of a host, one after the other: what it is, what it does, how long it takes.
+//!
+//! Done here and not in the command line, because trying moves a lever, and who moves one must be
+//! able to die of it: a journal and a guard are there meanwhile, as for any other raise.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bobtail_control::emulated::{Emulated, Emulation, check_rights};
+use bobtail_control::energy::{EnergySource, energy_sources};
+use bobtail_control::gauge::{Gauge, WorkGauge};
+use bobtail_control::latency::{Latency, measure_latency};
+use bobtail_control::survey::{Family, LeverReport, unavailable};
+use bobtail_control::{Actuator, Asked, ControlError, Host, LeverKind, SelfTest};
+use serde::Serialize;
+
+use crate::guard;
+use crate::journal::Journal;
+use crate::keeper::{allowed_cpu, open_own};
+use crate::lock::Lock;
+use crate::server::ServerError;
+
+/// Each way, for the latency.
+const ROUNDS: usize = 200;
+const LOCK_WAIT: Duration = Duration::from_secs(2);
+
+/// One kind of lever.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    #[serde(flatten)]
+    pub report: LeverReport,
+    /// What it was seen to do; none where it is not available, or not this machine's.
+    pub self_test: Option<SelfTest>,
+    /// Of the calls that move it.
+    pub latency: Option<Latency>,
+}
+
+/// All of a host.
+#[derive(Debug, Serialize)]
+pub struct Findings {
+    /// Best first; the imitation last.
+    pub levers: Vec<Finding>,
+    pub energy: Vec<EnergySource>,
+    /// What `auto` takes.
+    pub chosen: Option<LeverKind>,
+}
+
+/// Tries all levers, with the journal in `folder`. Of a tree of files they are only opened; of the
+/// imitation, which slows a CPU, only the rights are looked at unless `imitates`.
+///
+/// # Errors
+///
+/// When there can be no journal or no guard: then nothing was moved.
+pub fn examine(
+    folder: &Path,
+    root: Option<PathBuf>,
+    imitates: bool,
+) -> Result<Findings, ServerError> {
+    let host = root.as_deref().map_or_else(Host::default, Host::below);
+    let path = folder.join("journal.json");
+    let _lock = Lock::take(&path, LOCK_WAIT)?;
+    let owner = format!("examination-{}", std::process::id());
+    let guard = guard::start(root.as_deref(), &path, &owner).map_err(ServerError::Guard)?;
+    let mut journal = Journal::begin(&path, &host, &owner, vec![])?;
+    let is_tree = root.is_some();
+    let family = Family::named("auto");
+    let kinds = family.map_or(&[][..], |family| family.kinds);
+    let mut levers: Vec<_> = kinds
+        .iter()
+        .map(|kind| found(*kind, real(&host, &mut journal, *kind, is_tree)))
+        .collect();
+    let first = levers.iter().find(|finding| finding.report.is_available);
+    let chosen = first.map(|finding| finding.report.kind);
+    levers.push(match imitates {
+        true => found(LeverKind::Emulated, imitation()),
+        false => Finding {
+            report: imitation_untried(),
+            self_test: None,
+            latency: None,
+        },
+    });
+    drop(journal);
+    end(guard);
+    Ok(Findings {
+        levers,
+        energy: energy_sources(&host),
+        chosen,
+    })
+}
+
+type Tried = (Box<dyn Actuator>, Option<SelfTest>, Option<Latency>);
+
+fn found(kind: LeverKind, tried: Result<Tried, ControlError>) -> Finding {
+    match tried {
+        Ok((actuator, self_test, latency)) => Finding {
+            report: LeverReport {
+                kind,
+                is_available: true,
+                why_not: None,
+                lever: Some(actuator.lever().clone()),
+            },
+            self_test,
+            latency,
+        },
+        Err(error) => Finding {
+            report: unavailable(kind, &error),
+            self_test: None,
+            latency: None,
+        },
+    }
+}
+
+fn real(
+    host: &Host,
+    journal: &mut Journal,
+    kind: LeverKind,
+    is_tree: bool,
+) -> Result<Tried, ControlError> {
+    let (mut actuator, self_test) = open_own(host, journal, kind, &Asked::default(), is_tree)?;
+    if is_tree {
+        return Ok((actuator, self_test, None));
+    }
+    let no_journal = |error: crate::journal::JournalError| ControlError::Unavailable {
+        lever: kind,
+        why: error.to_string(),
+    };
+    journal.add(actuator.saved()).map_err(no_journal)?;
+    let latency = measure_latency(&mut *actuator, ROUNDS)?;
+    journal
+        .remove(kind, &actuator.saved().domain)
+        .map_err(no_journal)?;
+    Ok((actuator, self_test, Some(latency)))
+}
+
+fn imitation_untried() -> LeverReport {
+    match check_rights() {
+        Ok(()) => LeverReport {
+            kind: LeverKind::Emulated,
+            is_available: true,
+            why_not: None,
+            lever: None,
+        },
+        Err(error) => unavailable(LeverKind::Emulated, &error),
+    }
+}
+
+fn imitation() -> Result<Tried, ControlError> {
+    let asked = Asked::default();
+    let mut lever = Emulated::start(&[allowed_cpu()], &asked, Emulation::default())?;
+    let gauge: &mut dyn Gauge = &mut WorkGauge {
+        run_ns: 4_000_000,
+        runs: 3,
+        priority: Some(20),
+    };
+    let self_test = lever.self_test(gauge)?;
+    let latency = measure_latency(&mut lever, ROUNDS)?;
+    Ok((Box::new(lever), Some(self_test), Some(latency)))
+}
+
+/// Its stdin ends with its owner, and nothing is left for it to do.
+fn end(mut guard: std::process::Child) {
+    drop(guard.stdin.take());
+    // It has put back what there was by then, which is nothing.
+    drop(guard.wait());
+}

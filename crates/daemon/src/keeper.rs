@@ -1,0 +1,283 @@
+//! A daemon for one command: it has that command's rights, its folder, and ends with it.
+//!
+//! Where a process may move a lever itself there still must be somebody who puts it back when that
+//! process is killed, and who speaks for all processes of a service. That is what bobtaild is, so
+//! that a command starts one of its own instead of having a second way.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bobtail_control::gauge::WorkGauge;
+use bobtail_control::group::CpuGroup;
+use bobtail_control::survey::{self, Family, LeverReport, Target, unavailable};
+use bobtail_control::topology::parse_list;
+use bobtail_control::{Actuator, Asked, ControlError, Host, LeverKind, SelfTest, emulated};
+use serde::Serialize;
+
+use crate::claimed::Claimed;
+use crate::config::{Config, Rule};
+use crate::journal::Journal;
+use crate::levers::Imitated;
+use crate::log;
+use crate::server::{Server, ServerError};
+
+/// Of the command's own processes: as many as there may be.
+const CLIENTS_MAX: usize = 512;
+/// A hanging process keeps its levers for so long.
+const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(2);
+/// The daemon of a machine answers in some ten µs.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What a command asks its own daemon for.
+#[derive(Debug)]
+pub struct Order {
+    /// The command's, for the socket and the journal; it goes with the daemon.
+    pub folder: PathBuf,
+    /// Which levers it may be; none: the imitation.
+    pub family: Option<Family>,
+    pub asked: Asked,
+    pub imitated: Imitated,
+    /// Instead of this machine's, a tree of files: nothing can be measured there.
+    pub root: Option<PathBuf>,
+}
+
+/// What came of it, for the command, as one line of JSON.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Chosen {
+    pub chosen: Option<LeverKind>,
+    pub about: Option<String>,
+    /// What it was seen to do, where that was measured.
+    pub self_test: Option<SelfTest>,
+    /// Better levers, and why not those.
+    pub passed_over: Vec<LeverReport>,
+}
+
+/// Serves until the command ends; how many levers could not be put back.
+///
+/// # Errors
+///
+/// As of any daemon.
+pub fn keep(order: Order) -> Result<usize, ServerError> {
+    let Order {
+        folder,
+        family,
+        asked,
+        imitated,
+        root,
+    } = order;
+    let config = Config {
+        socket: folder.join("bobtaild.sock"),
+        socket_mode: 0o600,
+        journal: folder.join("journal.json"),
+        heartbeat_timeout: HEARTBEAT_TIMEOUT,
+        max_clients: CLIENTS_MAX,
+        max_clients_per_user: CLIENTS_MAX,
+        ..Config::default()
+    };
+    let is_tree = root.is_some();
+    let prepare = |host: &Host, journal: &mut Journal, config: &mut Config| {
+        let chosen = match family {
+            Some(family) => choose(host, journal, &family, &asked, is_tree),
+            None => imitation(),
+        };
+        if let Some(kind) = chosen.chosen {
+            config.levers = vec![(kind, asked)];
+            config.allow = vec![Rule {
+                users: vec![nix::unistd::geteuid().as_raw()],
+                levers: vec![kind],
+                ..Rule::default()
+            }];
+        }
+        chosen
+    };
+    let (mut server, chosen) = Server::start_with(config, root, Some(imitated), prepare)?;
+    let Some(kind) = chosen.chosen else {
+        say(&chosen);
+        let left = server.end();
+        clear(&folder);
+        return Ok(left);
+    };
+    if matches!(kind, LeverKind::Quota | LeverKind::Burst) {
+        leave_group(&server, kind);
+    }
+    server.tie_to_stdin()?;
+    say(&chosen);
+    let left = server.run()?;
+    if left == 0 {
+        clear(&folder);
+    }
+    Ok(left)
+}
+
+/// The best lever of a family that opens and does something.
+fn choose(
+    host: &Host,
+    journal: &mut Journal,
+    family: &Family,
+    asked: &Asked,
+    is_tree: bool,
+) -> Chosen {
+    let mut passed_over = vec![];
+    let refusal = family
+        .refusal(host)
+        .unwrap_or_else(|error| Some(error.to_string()));
+    for &kind in family.kinds {
+        let tested = match &refusal {
+            Some(why) => Err(ControlError::Unavailable {
+                lever: kind,
+                why: why.clone(),
+            }),
+            None => open_own(host, journal, kind, asked, is_tree),
+        };
+        match tested {
+            Ok((actuator, self_test)) => {
+                return Chosen {
+                    chosen: Some(kind),
+                    about: Some(actuator.lever().about.clone()),
+                    self_test,
+                    passed_over,
+                };
+            }
+            Err(error) => passed_over.push(unavailable(kind, &error)),
+        }
+    }
+    Chosen {
+        chosen: None,
+        about: None,
+        self_test: None,
+        passed_over,
+    }
+}
+
+/// A lever, and what it was seen to do where that was measured.
+type Tested = (Box<dyn Actuator>, Option<SelfTest>);
+
+/// Opens a lever of this process and tests it, in the journal meanwhile. A tree of files moves no
+/// CPU: of it nothing is tested.
+pub(crate) fn open_own(
+    host: &Host,
+    journal: &mut Journal,
+    kind: LeverKind,
+    asked: &Asked,
+    is_tree: bool,
+) -> Result<Tested, ControlError> {
+    let mut actuator = survey::open(host, &own_target(), kind, asked)?;
+    if is_tree {
+        return Ok((actuator, None));
+    }
+    let no_journal = |error: crate::journal::JournalError| ControlError::Unavailable {
+        lever: kind,
+        why: error.to_string(),
+    };
+    journal.add(actuator.saved()).map_err(no_journal)?;
+    let tested = actuator.self_test(&mut WorkGauge::default());
+    let saved = actuator.saved().clone();
+    // A test that could not put it back leaves it in the journal: that is tried until it is.
+    if saved.restore(host).into_result().is_ok() {
+        journal.remove(kind, &saved.domain).map_err(no_journal)?;
+    }
+    Ok((actuator, Some(tested?)))
+}
+
+/// What the bobtaild of a machine offers this process of a family, as `keep` tells it.
+pub fn offers(socket: &Path, family: &Family) -> String {
+    let mut told = Chosen {
+        chosen: None,
+        about: None,
+        self_test: None,
+        passed_over: vec![],
+    };
+    let cpu = allowed_cpu();
+    for &kind in family.kinds {
+        let target = match kind {
+            LeverKind::Quota | LeverKind::Burst => 0,
+            LeverKind::Uclamp => std::process::id(),
+            _ => cpu,
+        };
+        let offered = Claimed::open(socket, kind, &[target], PATIENCE);
+        match offered {
+            Ok(lever) => {
+                told.chosen = Some(kind);
+                told.about = Some(lever.lever().about.clone());
+                break;
+            }
+            Err(error) => told.passed_over.push(LeverReport {
+                kind,
+                is_available: false,
+                why_not: Some(error.to_string()),
+                lever: None,
+            }),
+        }
+    }
+    line_of(&told)
+}
+
+/// The first CPU on which this process may run.
+pub(crate) fn allowed_cpu() -> u32 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let list = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let cpus = list.and_then(|list| parse_list(list.trim()));
+    cpus.and_then(|cpus| cpus.first().copied())
+        .unwrap_or_default()
+}
+
+/// Levers for the process that asks, and what its children inherit.
+fn own_target() -> Target {
+    Target {
+        cpus: vec![],
+        thread: std::process::id() as i32,
+        process: "self".to_owned(),
+    }
+}
+
+fn imitation() -> Chosen {
+    let rights = emulated::check_rights();
+    let kind = LeverKind::Emulated;
+    Chosen {
+        chosen: rights.is_ok().then_some(kind),
+        about: None,
+        self_test: None,
+        passed_over: rights
+            .err()
+            .map(|error| unavailable(kind, &error))
+            .into_iter()
+            .collect(),
+    }
+}
+
+/// Takes the daemon and its guard out of the group whose quota it is to raise.
+fn leave_group(server: &Server, kind: LeverKind) {
+    let host = server.host();
+    let left = CpuGroup::of_process(host, kind, "self").and_then(|group| {
+        let pids = std::iter::once(std::process::id()).chain(server.guard_id());
+        pids.map(|pid| group.leave(host, pid, true))
+            .try_fold(true, |all, left| Ok(left? && all))
+    });
+    match left {
+        Ok(true) => {}
+        Ok(false) => log::line("stays in the group it drives, and may be held back with it"),
+        Err(error) => log::line(format_args!("cannot leave the group it drives: {error}")),
+    }
+}
+
+fn line_of(chosen: &Chosen) -> String {
+    // Nothing in it can fail to be text.
+    let text = serde_json::to_string(chosen).unwrap_or_default();
+    format!("{text}\n")
+}
+
+/// Who closed stdout does not want the answer.
+fn say(chosen: &Chosen) {
+    let mut stdout = std::io::stdout();
+    let written = stdout.write_all(line_of(chosen).as_bytes());
+    drop(written.and_then(|()| stdout.flush()));
+}
+
+fn clear(folder: &Path) {
+    // The command may have done it already.
+    drop(std::fs::remove_dir_all(folder));
+}

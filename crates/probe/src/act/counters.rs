@@ -1,0 +1,60 @@
+//! What the driver did so far, for whoever asks: always as of one look, never half of one.
+//!
+//! Not counted where it happens, since then a reader could see a boost without its reason.
+
+use std::sync::{Mutex, PoisonError};
+
+/// What a driver did so far, as of one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Times it looked.
+    pub looks: u64,
+    /// Boosts that began, and for how long there was one, without the one under way.
+    pub boosts: u64,
+    pub boosted_ns: u64,
+    /// When the one under way began (CLOCK_MONOTONIC); 0 none.
+    pub boosted_since_ns: u64,
+    /// Boosts that began for a collection, a long queue, a long event; one may have several.
+    pub by_reason: [u64; 3],
+    /// Changes the lever refused.
+    pub refused: u64,
+}
+
+impl Counts {
+    /// Boosted time until now, with the boost under way.
+    pub fn boosted_until_ns(&self, now_ns: u64) -> u64 {
+        match self.boosted_since_ns {
+            0 => self.boosted_ns,
+            since_ns => self.boosted_ns + now_ns.saturating_sub(since_ns),
+        }
+    }
+}
+
+/// Counts of one driver, for any thread.
+///
+/// Told after each look instead of counted where they happen, and under a lock, so that a reader
+/// never sees a boost without its reason. Neither side stays inside longer than the copy takes.
+#[derive(Debug, Default)]
+pub struct Counters(Mutex<Counts>);
+
+/// Of this process's driver.
+pub static COUNTERS: Counters = Counters(Mutex::new(Counts {
+    looks: 0,
+    boosts: 0,
+    boosted_ns: 0,
+    boosted_since_ns: 0,
+    by_reason: [0; 3],
+    refused: 0,
+}));
+
+impl Counters {
+    /// As of the last look.
+    pub fn read(&self) -> Counts {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells how it stands after a look.
+    pub fn tell(&self, counts: &Counts) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = *counts;
+    }
+}

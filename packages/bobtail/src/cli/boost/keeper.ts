@@ -1,0 +1,106 @@
+/**
+ * The `bobtaild` of one command: it has the lever in its hand and puts it back, whatever ends.
+ *
+ * A process of its own, since neither this one nor the service can put anything back once it is
+ * killed, and since several processes of a service need one that speaks for all of them.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** The program, as the package has it. */
+export const BOBTAILD = join(__dirname, '..', '..', '..', 'native', 'bobtaild');
+const END_MS = 5_000;
+
+/** What a bobtaild says of a lever. */
+export interface Chosen {
+  /** None where nothing that was asked for can be had. */
+  readonly chosen: string | null;
+  readonly about: string | null;
+  /** Speed at peak by speed at base: promised, and measured where it could be. */
+  readonly selfTest: { readonly expected: number | null; readonly measured: number | null } | null;
+  /** Better levers, and why not those. */
+  readonly passedOver: readonly { readonly kind: string; readonly whyNot: string | null }[];
+}
+
+/** A running bobtaild of this command's own. */
+export class Keeper {
+  readonly chosen: Chosen;
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess, chosen: Chosen) {
+    this.#child = child;
+    this.chosen = chosen;
+  }
+
+  /** Starts one with its things in `folder`; undefined, with a reason, where that cannot be. */
+  static async start(folder: string, args: readonly string[]): Promise<Keeper | string> {
+    const answer = await ask(['--keep', folder, ...args], folder, true);
+    if (typeof answer === 'string') return answer;
+    return new Keeper(answer.child, answer.chosen);
+  }
+
+  /** Has it put everything back; resolves when it has. */
+  async end(): Promise<void> {
+    this.#child.stdin?.end();
+    if (this.#child.exitCode === null && this.#child.signalCode === null) {
+      const given = new AbortController();
+      const ended = once(this.#child, 'exit');
+      await Promise.race([ended, sleep(END_MS, undefined, { signal: given.signal })]);
+      given.abort();
+    }
+  }
+}
+
+/** What the bobtaild of this machine offers; a reason where there is none. */
+export async function askDaemon(
+  socket: string,
+  args: readonly string[],
+  folder: string,
+): Promise<Chosen | string> {
+  const answer = await ask(['--offers', socket, ...args], folder, false);
+  return typeof answer === 'string' ? answer : answer.chosen;
+}
+
+/** In one line: why not those. */
+export function reasonsOf({ passedOver }: Chosen): string {
+  return passedOver.map(({ kind, whyNot }) => `${kind}: ${whyNot ?? 'unknown'}`).join('; ');
+}
+
+/** Starts a bobtaild and reads the line of JSON that it answers with. */
+async function ask(
+  args: readonly string[],
+  folder: string,
+  isKept: boolean,
+): Promise<{ child: ChildProcess; chosen: Chosen } | string> {
+  if (!existsSync(BOBTAILD)) return `incomplete installation: no ${BOBTAILD}`;
+  const logPath = join(folder, 'bobtaild.log');
+  const log = openSync(logPath, 'a');
+  // Of a session of its own: what ends the service from the terminal must not end this before it.
+  const child = spawn(BOBTAILD, args, { stdio: ['pipe', 'pipe', log], detached: isKept });
+  closeSync(log);
+  child.stdin?.on('error', () => undefined);
+  const failed = once(child, 'error').then(([error]) => (error as Error).message);
+  const line = firstLine(child);
+  const answer = await Promise.race([line, failed]);
+  if (answer?.startsWith('{')) {
+    child.unref();
+    return { child, chosen: JSON.parse(answer) as Chosen };
+  }
+  const told = readFileSync(logPath, 'utf8').trim().split('\n').at(-1);
+  return told || answer || 'bobtaild ended at once';
+}
+
+async function firstLine(child: ChildProcess): Promise<string | undefined> {
+  const { stdout } = child;
+  if (stdout === null) return undefined;
+  for await (const line of createInterface({ input: stdout })) {
+    stdout.on('error', () => undefined);
+    (stdout as typeof stdout & { unref?: () => void }).unref?.();
+    return line;
+  }
+  return undefined;
+}

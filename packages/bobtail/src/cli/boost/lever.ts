@@ -1,0 +1,112 @@
+/**
+ * Finds the lever of a boost: this command's own where it has the rights, else bobtaild's.
+ *
+ * None is an answer: the service runs then as it would, and is told why in one line.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DriveOptions } from '../../agent/boost/settings';
+import { askDaemon, type Chosen, Keeper, reasonsOf } from './keeper';
+
+/** Where the bobtaild of a machine listens unless it is told otherwise. */
+export const SOCKET = '/run/bobtail/bobtaild.sock';
+
+/** What the user asked for. */
+export interface LeverWish {
+  /** `auto`, `emulated`, `bobtaild`, or the word of a lever or of a family of them. */
+  readonly actuator: string;
+  /** Only through the bobtaild that listens there. */
+  readonly socket?: string;
+  /** A tree of files instead of the machine's settings, for trying out. */
+  readonly root?: string;
+}
+
+/** A lever, or why there is none. */
+export type Lever =
+  | {
+      readonly drive: DriveOptions;
+      readonly about: string;
+      /** Of several that were possible. */
+      readonly isFound: boolean;
+      readonly keeper?: Keeper;
+    }
+  | { readonly refused: string };
+
+/** Finds it. `folder` is the command's own. */
+export async function findLever(
+  wish: LeverWish,
+  drive: DriveOptions,
+  folder: string,
+): Promise<Lever> {
+  const ownCpus = allowedCpus();
+  const base = { ...drive, ...(ownCpus === undefined ? {} : { ownCpus }) };
+  if (wish.actuator === 'emulated') return imitate(base, folder);
+  const word = wish.actuator === 'bobtaild' ? 'auto' : wish.actuator;
+  const isRemote = wish.socket !== undefined || wish.actuator === 'bobtaild';
+  const reasons: string[] = [];
+  if (!isRemote) {
+    const keeper = await Keeper.start(folder, keeperArgs(word, drive, wish.root));
+    const answer = typeof keeper === 'string' ? keeper : keeper.chosen;
+    if (typeof keeper !== 'string' && keeper.chosen.chosen !== null) {
+      return found(keeper.chosen, base, join(folder, 'bobtaild.sock'), keeper);
+    }
+    reasons.push(typeof answer === 'string' ? answer : reasonsOf(answer));
+  }
+  const socket = wish.socket ?? SOCKET;
+  if (isRemote || existsSync(socket)) {
+    const answer = await askDaemon(socket, ['--lever', word], folder);
+    if (typeof answer !== 'string' && answer.chosen !== null) return found(answer, base, socket);
+    reasons.push(`bobtaild: ${typeof answer === 'string' ? answer : reasonsOf(answer)}`);
+  }
+  const what = word === 'auto' ? 'no lever on this host' : `no lever ${word} on this host`;
+  return { refused: `${what} (${reasons.join('; ')})` };
+}
+
+/** The own bobtaild is for processes that share the imitation, and lets go when this one ends. */
+async function imitate(drive: DriveOptions, folder: string): Promise<Lever> {
+  const known = { about: 'emulated', isFound: false };
+  const keeper = await Keeper.start(folder, imitationArgs(drive));
+  if (typeof keeper === 'string') return { drive, ...known };
+  if (keeper.chosen.chosen === null) return { refused: reasonsOf(keeper.chosen) };
+  return { drive: { ...drive, socket: join(folder, 'bobtaild.sock') }, ...known, keeper };
+}
+
+function found(chosen: Chosen, drive: DriveOptions, socket: string, keeper?: Keeper): Lever {
+  const kind = chosen.chosen ?? '';
+  const others = reasonsOf(chosen);
+  const about = `lever ${kind}: ${chosen.about ?? ''}${others === '' ? '' : ` (${others})`}`;
+  const own = keeper === undefined ? {} : { keeper };
+  return { drive: { ...drive, actuator: kind, socket }, about, isFound: true, ...own };
+}
+
+function keeperArgs(word: string, drive: DriveOptions, root: string | undefined): string[] {
+  const { baseKhz, peakKhz } = drive;
+  return [
+    '--lever',
+    word,
+    ...(baseKhz === undefined ? [] : ['--base', String(baseKhz)]),
+    ...(peakKhz === undefined ? [] : ['--peak', String(peakKhz)]),
+    ...(root === undefined ? [] : ['--root', root]),
+  ];
+}
+
+function imitationArgs({ baseKhz, peakKhz, fullKhz, latencyNs, cpu }: DriveOptions): string[] {
+  const numbers = { base: baseKhz, peak: peakKhz, 'full-khz': fullKhz, 'latency-ns': latencyNs };
+  const told = Object.entries(numbers).filter(([, value]) => value !== undefined);
+  const cpus = cpu === undefined ? allowedCpus() : String(cpu);
+  return [
+    ...told.flatMap(([name, value]) => [`--${name}`, String(value)]),
+    ...(cpus === undefined ? [] : ['--cpus', cpus]),
+  ];
+}
+
+/** CPUs on which this process may run, such as `0-3`. */
+function allowedCpus(): string | undefined {
+  try {
+    const status = readFileSync('/proc/self/status', 'utf8');
+    return /^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1];
+  } catch {
+    // No such file: then the driver runs where the service does.
+    return undefined;
+  }
+}

@@ -1,0 +1,207 @@
+/** A boosted service for tests of levers: where it may be raised, and who has it in its hand. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fixture } from './recordings.mjs';
+import { MAIN, makeFolder } from './run-bobtail.mjs';
+import { assertValid } from './schemas.mjs';
+
+const CHURN = fixture('churn.mjs');
+const GROUPS = '/sys/fs/cgroup/cpu';
+const CPUFREQ = 'sys/devices/system/cpu/cpufreq';
+/** Only a test that fails waits so long. */
+const PATIENCE_MS = 30_000;
+
+/** Of the policies of `makeTree`. */
+export const BASE = '800000';
+export const PEAK = '4000000';
+
+/** Waits until `look()` gives something true, and gives that. */
+export async function until(what, look) {
+  const deadline = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const seen = await look();
+    if (seen) return seen;
+    assert.ok(Date.now() < deadline, `never: ${what}`);
+    await sleep(2);
+  }
+}
+
+/** The text of a setting. */
+export function read(path) {
+  return readFileSync(path, 'utf8').trim();
+}
+
+export function isAlive(pid) {
+  try {
+    // A zombie has ended, too.
+    return !/^\d+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+function sessionOf(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ');
+  return Number(fields[3]);
+}
+
+/** The parent of a process. */
+export function parentOf(pid) {
+  return Number(/^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]);
+}
+
+/** Machines as they stand in `/sys`: policies by the CPUs that share one. */
+export function makeTree(folder, policies = [[0], [1]]) {
+  const put = (path, text) => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), `${text}\n`);
+  };
+  const cpus = policies.flat();
+  put('sys/devices/system/cpu/online', `0-${cpus.length - 1}`);
+  for (const cpu of cpus) {
+    put(`sys/devices/system/cpu/cpu${cpu}/topology/thread_siblings_list`, cpu);
+  }
+  for (const shared of policies) {
+    const settings = {
+      related_cpus: shared.join(' '),
+      scaling_driver: 'acpi-cpufreq',
+      scaling_available_governors: 'performance powersave schedutil',
+      scaling_governor: 'schedutil',
+      scaling_min_freq: BASE,
+      scaling_cur_freq: BASE,
+      scaling_max_freq: PEAK,
+      cpuinfo_min_freq: BASE,
+      cpuinfo_max_freq: PEAK,
+      cpuinfo_transition_latency: 10_000,
+    };
+    for (const [name, value] of Object.entries(settings)) {
+      put(`${CPUFREQ}/policy${shared[0]}/${name}`, value);
+    }
+  }
+  const min = (policy) => join(folder, CPUFREQ, `policy${policy}`, 'scaling_min_freq');
+  return { root: folder, min, khz: (policy = 0) => read(min(policy)) };
+}
+
+/** A group of this machine with a quota of 30 ms in each 100 ms. */
+export function makeGroup(t, name) {
+  const folder = join(GROUPS, `bobtail-test-${process.pid}-${name}`);
+  mkdirSync(folder);
+  const remove = () =>
+    until('the group is empty', () => {
+      try {
+        rmdirSync(folder);
+        return true;
+      } catch (error) {
+        if (error.code === 'ENOENT') return true;
+        assert.equal(error.code, 'EBUSY');
+        return false;
+      }
+    });
+  t.after(remove);
+  writeFileSync(join(folder, 'cpu.cfs_quota_us'), '30000');
+  return {
+    tasks: join(folder, 'tasks'),
+    quota: () => read(join(folder, 'cpu.cfs_quota_us')),
+    burst: () => read(join(folder, 'cpu.cfs_burst_us')),
+    pids: () => read(join(folder, 'cgroup.procs')).split('\n').map(Number),
+  };
+}
+
+/**
+ * A boosted service that listens, in a group if there is one; `command` goes before the Node, and
+ * `script` is what it runs.
+ */
+export async function startBoosted(
+  t,
+  { args, node = process.execPath, command = [], group, script = [CHURN] },
+) {
+  const cwd = makeFolder(t);
+  const all = [MAIN, 'boost', '--out', 'boost.json', ...args, '--', ...command, node, ...script];
+  const enter = group === undefined ? '' : `echo $$ > ${group.tasks};`;
+  const child = spawn('sh', ['-c', `${enter} exec "$0" "$@"`, process.execPath, ...all], {
+    cwd,
+    env: { ...process.env, NO_COLOR: '1', TMPDIR: cwd },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const seen = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr']) {
+    child[name].setEncoding('utf8').on('data', (text) => {
+      seen[name] += text;
+    });
+  }
+  const ended = new Promise((resolve) => {
+    child.on('close', (code, signal) => resolve({ code, signal, ...seen }));
+  });
+  let session;
+  t.after(async () => {
+    // The service has a session of its own, with all that it started.
+    for (const pid of [...childrenOf(child.pid), session]) killGroup(pid);
+    child.kill('SIGKILL');
+    await ended;
+  });
+  const [, port] = await until('the service listens', () => {
+    assert.equal(child.exitCode, null, JSON.stringify(seen));
+    return /listening (\d+)/.exec(seen.stdout);
+  });
+  const folder = () => {
+    const name = readdirSync(cwd).find((one) => one.startsWith('bobtail-boost-'));
+    return name === undefined ? undefined : join(cwd, name);
+  };
+  const known = folder();
+  const drivers = () => {
+    const names = existsSync(known) ? readdirSync(known) : [];
+    return names.flatMap((name) => /^driver-(\d+)-\d+\.json$/.exec(name)?.[1] ?? []).map(Number);
+  };
+  const pids = await until('a process tells what it drives', () => {
+    const list = drivers();
+    return list.length > 0 && list;
+  });
+  session = sessionOf(pids[0]);
+  const keeper = keeperOf(known);
+  const summary = () => {
+    const told = JSON.parse(readFileSync(join(cwd, 'boost.json'), 'utf8'));
+    assertValid('boost', told);
+    return told;
+  };
+  return { child, ended, cwd, folder, drivers, port: Number(port), pids, keeper, summary, seen };
+}
+
+function childrenOf(pid) {
+  const path = `/proc/${pid}/task/${pid}/children`;
+  return existsSync(path) ? read(path).split(' ').filter(Boolean).map(Number) : [];
+}
+
+function killGroup(pid) {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    // All of it has ended, as it should.
+    assert.equal(error.code, 'ESRCH');
+  }
+}
+
+/** The bobtaild that has its things in a folder. */
+function keeperOf(folder) {
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    let words = [];
+    try {
+      words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    } catch {
+      // It has ended meanwhile.
+    }
+    if (words.includes('--keep') && words.includes(folder)) return Number(pid);
+  }
+  return undefined;
+}
