@@ -1,24 +1,32 @@
 // What is asked of this server, and what a recording of it must say.
+import { COLLECTIONS } from '../../crates/probe/tests/v8-slices.mjs';
 import { computing, sum } from '../harness/work.mjs';
 
-/** Pauses as V8 prints them (--trace-gc): `Scavenge 3.1 (4.0) -> 2.9 (5.0) MB, 1.2 / 0 ms`. */
-function traced(stdout) {
-  const line =
-    / ms: (?:Incremental )?(Scavenge|Mark-Compact)\b.* MB, (?:pooled: .* MB, )?([\d.]+) \/ .* ms/g;
-  return [...stdout.matchAll(line)].map(([, kind, ms]) => ({ kind, ns: ms * 1e6 }));
+/** Two readings in whole microseconds, and what the scales of two clocks may differ by. */
+const ROUNDING_NS = 3_000;
+const SCALE = 0.001;
+
+/**
+ * The bounds of a collection by V8's own slices of the callbacks before and after it, in which the
+ * recorder looks at the clock: so they hold whatever else had the CPU between two looks.
+ */
+function bounds(slices, { beginNs, endNs }) {
+  const before = (slice) => /^V8\.GC_HEAP_EXTERNAL_PROLOGUE$/.test(slice.name);
+  const after = (slice) => /^V8\.GC_HEAP_EXTERNAL_EPILOGUE$/.test(slice.name);
+  const prologue = slices.findLast((slice) => before(slice) && slice.endNs <= beginNs);
+  const epilogue = slices.find((slice) => after(slice) && slice.beginNs >= endNs);
+  const least = epilogue.beginNs - prologue.endNs;
+  const most = epilogue.endNs - prologue.beginNs;
+  return [(1 - SCALE) * least - ROUNDING_NS, (1 + SCALE) * most + ROUNDING_NS];
 }
 
 /** Collections of a kind: V8's own sum of the last ones, which are those that were recorded. */
-function ofKind({ stdout, report, delayNs }, kind, word) {
+function ofKind({ slices, report }, name, word) {
   const recorded = report.gc.find((one) => one.kind === word);
-  const theirs = traced(stdout).filter((pause) => pause.kind === kind);
+  const theirs = slices.filter((slice) => slice.name === name);
   if (!recorded || recorded.pauses > theirs.length) throw new Error(`${word}: not as V8 traced`);
-  const last = theirs.slice(theirs.length - recorded.pauses);
-  const ns = sum(last.map((pause) => pause.ns));
-  // V8 prints hundredths of a millisecond and begins to count a little later; whoever else had the
-  // CPU between the two looks at the clock makes a pause longer for the recorder alone.
-  const rangeNs = [0.98 * ns - 10_000 * last.length, 1.05 * ns + 60_000 * last.length + delayNs];
-  return { recorded, rangeNs };
+  const last = theirs.slice(theirs.length - recorded.pauses).map((one) => bounds(slices, one));
+  return { recorded, rangeNs: [0, 1].map((end) => sum(last.map((range) => range[end]))) };
 }
 
 /** What the report says that the longest collections did to requests is what explain says. */
@@ -42,17 +50,17 @@ function delays({ pauses }, requests) {
 }
 
 export default {
-  nodeFlags: ['--trace-gc', '--expose-gc', '--max-semi-space-size=2'],
+  nodeFlags: ['--expose-gc', '--max-semi-space-size=2'],
+  slices: COLLECTIONS,
   drive: [
     { repeat: 40, send: [{ path: '/churn' }], gapMs: 1 },
     { repeat: 5, send: [{ path: '/full' }], gapMs: 1 },
   ],
   routes: { 'GET /churn': computing, 'GET /full': computing },
-  classes({ requests, report, stdout }) {
-    const delayNs = sum(requests.map((request) => request.delayNs));
+  classes({ requests, report, slices }) {
     const kinds = [
-      ofKind({ stdout, report, delayNs }, 'Scavenge', 'scavenge'),
-      ofKind({ stdout, report, delayNs }, 'Mark-Compact', 'mark-compact'),
+      ofKind({ slices, report }, 'MinorGC', 'scavenge'),
+      ofKind({ slices, report }, 'MajorGC', 'mark-compact'),
     ];
     const ofNs = sum(requests.map(({ work }) => work.wholeNs));
     const each = kinds.map(({ recorded, rangeNs }) => ({

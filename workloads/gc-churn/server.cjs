@@ -18,12 +18,11 @@ function churn() {
 
 const server = http.createServer((request, response) => {
   const planted = truth.begin(request);
-  planted.delayNs = truth.runDelayNs();
   if (request.url === '/churn') churn();
   // Node's own flag; a full collection of V8.
   else if (request.url === '/full') globalThis.gc();
   planted.live = old.length;
-  planted.delayNs = truth.runDelayNs() - planted.delayNs;
   planted.answer(response);
 });
+truth.exitWhenTold();
 truth.listen(server);

@@ -22,12 +22,12 @@ export async function expectations(cause) {
 
 /** The runs of a cause: each of its servers with each of its environments. */
 export function runs(cause, expected) {
-  const { servers = ['server.cjs'], variants = [{}], nodeFlags, recordFlags } = expected;
+  const { servers = ['server.cjs'], variants = [{}], nodeFlags, recordFlags, slices } = expected;
   return servers.flatMap((server) =>
     variants.map((environment) => {
       const setting = Object.entries(environment).map(([name, value]) => ` ${name}=${value}`);
       const title = `${cause}/${server}${setting.join('')}`;
-      return { cause, server, environment, nodeFlags, recordFlags, title };
+      return { cause, server, environment, nodeFlags, recordFlags, slices, title };
     }),
   );
 }

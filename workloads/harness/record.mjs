@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readSlices, sliceFlags } from '../../crates/probe/tests/v8-slices.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const workloads = dirname(here);
@@ -55,7 +56,9 @@ export async function recorded(run, use) {
   const file = join(folder, 'planted.jsonl');
   const env = { ...process.env, ...environment, PLANTED_FILE: file };
   const load = [process.execPath, drive, cause].map(quoted).join(' ');
-  const target = [node, ...nodeFlags, join(workloads, cause, server)];
+  // What V8 itself tells of its work, where the cause asks for it by the categories.
+  const traced = run.slices ? sliceFlags(folder, run.slices) : [];
+  const target = [node, ...nodeFlags, ...traced, join(workloads, cause, server)];
   const quiet = ['--quiet', '--no-report', '--no-html'];
   const flags = [...quiet, ...recordFlags, '--out', out, '--on-port', load];
   const args = [bobtail, 'record', ...flags, '--', ...target];
@@ -63,7 +66,8 @@ export async function recorded(run, use) {
     const { stdout } = await finished(process.execPath, args, { env, timeout: RECORD_MS_MAX });
     const planted = plantedRequests(file);
     const { report, explained } = await explain(out);
-    return await use({ folder: out, stdout, planted, report, explained });
+    const slices = run.slices ? readSlices(folder) : [];
+    return await use({ folder: out, stdout, slices, planted, report, explained });
   } finally {
     if (!process.env.PLANTED_KEEP) rmSync(folder, { recursive: true, force: true });
     else process.stderr.write(`kept ${folder}\n`);

@@ -16,7 +16,7 @@ function unavailableText({ mechanism, reason }) {
 
 /** All failures of one run, each with the request it is about. */
 export async function failuresOf(run, expected) {
-  return recorded(run, ({ planted, explained, report, stdout }) => {
+  return recorded(run, ({ planted, explained, report, slices }) => {
     const failures = [];
     const counting = [];
     let checked = 0;
@@ -29,7 +29,7 @@ export async function failuresOf(run, expected) {
       const list = about ? check(about, request, expectation) : ['was not recorded'];
       if (list.length) failures.push({ request, explained: about, failures: list });
     }
-    const classes = expected.classes?.({ requests: counting, report, stdout }) ?? [];
+    const classes = expected.classes?.({ requests: counting, report, slices }) ?? [];
     const { told, wrong } = compareClasses(classes);
     // A class that could not be recorded is 0: then the reason is what is wrong.
     if (wrong.length) wrong.push(...report.unavailable.map(unavailableText));

@@ -28,12 +28,15 @@ export function workOf(explained) {
 /**
  * @param {{what: string, actualNs: number, rangeNs: [number, number], ofNs: number}[]} classes
  *   `ofNs` is the queue and exec that both are shares of
- * @returns `told`: each share beside the expected; `wrong`: those outside of their range
+ * @returns `told`: each share beside the expected, and by what it may be multiplied before it is
+ *   wrong; `wrong`: those outside of their range
  */
 export function compareClasses(classes) {
   const lines = classes.map(({ what, actualNs, rangeNs: [lowNs, highNs], ofNs }) => {
     const share = (ns) => `${((100 * ns) / ofNs).toFixed(1)} %`;
-    const text = `${what}: ${share(actualNs)}, expected ${share(lowNs)} to ${share(highNs)}`;
+    const factor = (ns) => `x${(ns / actualNs).toFixed(2)}`;
+    const judged = `${what}: ${share(actualNs)}, expected ${share(lowNs)} to ${share(highNs)}`;
+    const text = `${judged} (wrong below ${factor(lowNs)}, above ${factor(highNs)})`;
     return { text, isWrong: !(actualNs >= lowNs && actualNs <= highNs) };
   });
   const of = (wanted) => lines.filter(({ isWrong }) => isWrong === wanted).map(({ text }) => text);

@@ -7,9 +7,11 @@ const one = (actualNs) => ({ what: 'gc', actualNs, rangeNs: [20, 30], ofNs: 100 
 
 test('a share within its range is told, one outside is wrong', () => {
   const { told, wrong } = compareClasses([one(20), one(30), one(19), one(31), one(Number.NaN)]);
-  const text = (share) => `gc: ${share} %, expected 20.0 % to 30.0 %`;
-  assert.deepEqual(told, [text('20.0'), text('30.0')]);
-  assert.deepEqual(wrong, [text('19.0'), text('31.0'), text('NaN')]);
+  const text = (share, low, high) =>
+    `gc: ${share} %, expected 20.0 % to 30.0 % (wrong below x${low}, above x${high})`;
+  assert.deepEqual(told, [text('20.0', '1.00', '1.50'), text('30.0', '0.67', '1.00')]);
+  const outside = [text('19.0', '1.05', '1.58'), text('31.0', '0.65', '0.97')];
+  assert.deepEqual(wrong, [...outside, text('NaN', 'NaN', 'NaN')]);
 });
 
 test('the work of a request is that of its queue and exec', () => {

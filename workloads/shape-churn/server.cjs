@@ -4,18 +4,29 @@
 const http = require('node:http');
 const truth = require('../plant/truth.cjs');
 
-/** Few enough that V8 remembers the shapes of all of them once it has seen them. */
+const REQUESTS = 24;
 const OBJECTS = 400;
-const ROUNDS = 20;
-let shapes = 0;
+/** So long a way to the property that finding it takes most of what a miss costs. */
+const PROTOTYPES = 3_000;
 
-/** Objects of new shapes: each has a property of its own before the one that is read. */
-function strangers() {
-  return Array.from({ length: OBJECTS }, () => {
-    shapes += 1;
-    return { [`own${shapes}`]: 1, value: 1 };
-  });
+/** An object whose property is that far up its chain of prototypes. */
+function ancestor() {
+  let object = { value: 1 };
+  for (let i = 0; i < PROTOTYPES; i += 1) object = Object.create(object);
+  return object;
 }
+
+const old = ancestor();
+
+/** Objects no two of which have the same shape: a shape has one prototype. */
+function strangers() {
+  return Array.from({ length: OBJECTS }, () => Object.create(Object.create(old)));
+}
+
+const parent = Object.create(old);
+const alike = Array.from({ length: OBJECTS }, () => Object.create(parent));
+/** Made before they are asked for: making them misses, too. */
+const groups = Array.from({ length: REQUESTS }, strangers);
 
 function total(objects) {
   let sum = 0;
@@ -23,13 +34,17 @@ function total(objects) {
   return sum;
 }
 
+// Compiled, and known to have seen many shapes.
+total(strangers());
+total(alike);
+
 const server = http.createServer((request, response) => {
   const planted = truth.begin(request);
-  for (let round = 0; request.url === '/strangers' && round < ROUNDS; round += 1) {
-    const objects = strangers();
-    planted.spend('misses', () => total(objects));
-    // The same again, without a miss.
-    planted.spend('hits', () => total(objects));
+  if (request.url === '/strangers') {
+    const group = groups.pop();
+    planted.spend('misses', () => total(group));
+    // The same without a miss.
+    planted.spend('hits', () => total(alike));
   }
   planted.answer(response);
 });

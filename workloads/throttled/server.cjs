@@ -8,9 +8,16 @@ const truth = require('../plant/truth.cjs');
 const COMPUTE_NS = 30e6;
 const how = makeCpuScarce();
 
+/** Arithmetic and nothing else, for a while. */
+function count(turns) {
+  let sum = 0;
+  for (let i = 0; i < turns; i += 1) sum = (sum * 31 + i) | 0;
+  return sum;
+}
+
 function compute() {
   const untilNs = truth.cpuNs() + COMPUTE_NS;
-  while (truth.cpuNs() < untilNs);
+  while (truth.cpuNs() < untilNs) count(100_000);
 }
 
 const server = http.createServer((request, response) => {

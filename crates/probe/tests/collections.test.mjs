@@ -11,7 +11,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { launch, nodes, only, temporary } from './observed.mjs';
-import { outermost, printedPauses, readSlices, sliceFlags } from './v8-slices.mjs';
+import { COLLECTIONS, outermost, printedPauses, readSlices, sliceFlags } from './v8-slices.mjs';
 
 const KINDS = { 1: 'Scavenge', 4: 'Mark-Compact' };
 const SLICES = { MinorGC: 'Scavenge', MajorGC: 'Mark-Compact' };
@@ -38,7 +38,12 @@ const overlaps = (a, b) => a.beginNs < b.endNs && b.beginNs < a.endNs;
 
 /** The probe's records of collections, and V8's slices and lines, of one run. */
 async function collections(node, out) {
-  const flags = ['--trace-gc', '--expose-gc', '--max-semi-space-size=4', ...sliceFlags(out)];
+  const flags = [
+    '--trace-gc',
+    '--expose-gc',
+    '--max-semi-space-size=4',
+    ...sliceFlags(out, COLLECTIONS),
+  ];
   // Marks in steps alone.
   flags.push('--no-concurrent-marking');
   // V8 prints within the pause: a pipe would wake up whoever reads, and that may take the thread.

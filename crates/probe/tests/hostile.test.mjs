@@ -60,10 +60,11 @@ for (const node of nodes) {
     it('a worker terminated at work leaves a sound trace, and the process goes on', async (t) => {
       const out = temporary(t);
       const { code, signal, text } = await end(node, out, 'terminated');
-      assert.deepEqual({ code, signal, text }, { code: 0, signal: null, text: '6\n' });
+      assert.deepEqual({ code, signal, text }, { code: null, signal: 'SIGKILL', text: '6\n' });
       const all = traces(out).map((file) => sound(path.join(out, file)));
       assert.equal(all.length, 7);
       assert.ok(all.every((trace) => trace.numbers > 0));
+      for (const trace of all) assert.match(trace.text, /^closed$/m);
     });
 
     it('goes on after exceptions that a listener takes', async (t) => {

@@ -7,27 +7,47 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-/** Flags of Node that have V8 write its slices into `out`. */
-export function sliceFlags(out) {
-  // Not `disabled-by-default-v8.gc`: it walks the heap within each pause, and it keeps Node 26
-  // from printing the lines of --trace-gc.
-  const categories = ['--trace-event-categories', 'v8,devtools.timeline'];
-  return [...categories, '--trace-event-file-pattern', path.join(out, 'v8-slices.log')];
+/**
+ * Collections. Not `disabled-by-default-v8.gc`: it walks the heap within each pause, and it keeps
+ * Node 26 from printing the lines of --trace-gc.
+ */
+export const COLLECTIONS = 'v8,devtools.timeline';
+/** Collections, and what V8 compiles. */
+export const COMPILATIONS = `${COLLECTIONS},disabled-by-default-v8.compile`;
+
+/** Flags of Node that have V8 write its slices of these categories into `out` by its exit. */
+export function sliceFlags(out, categories) {
+  const file = ['--trace-event-file-pattern', path.join(out, 'v8-slices.log')];
+  return ['--trace-event-categories', categories, ...file];
+}
+
+function ended(begin, ts, tts) {
+  return { name: begin.name, ts: begin.ts, end: ts, cpu: tts - begin.tts };
 }
 
 /**
  * The slices of the process's first thread, by their begin.
- * @returns {{name: string, beginNs: number, endNs: number}[]} CLOCK_MONOTONIC, whole microseconds
+ * @returns {{name: string, beginNs: number, endNs: number, cpuNs: number}[]} CLOCK_MONOTONIC, and
+ *   the CPU time of the thread, all in whole microseconds
  */
 export function readSlices(out) {
   const { traceEvents } = JSON.parse(fs.readFileSync(path.join(out, 'v8-slices.log'), 'utf8'));
   const slices = [];
   const open = [];
-  for (const { ph, name, ts, dur, pid, tid } of traceEvents) {
+  for (const { ph, name, ts, dur, tts, tdur, pid, tid } of traceEvents) {
     if (tid !== pid) continue;
-    if (ph === 'X') slices.push({ name, beginNs: 1e3 * ts, endNs: 1e3 * (ts + dur) });
-    if (ph === 'B') open.push({ name, beginNs: 1e3 * ts });
-    if (ph === 'E') slices.push({ ...open.pop(), endNs: 1e3 * ts });
+    if (ph === 'B') open.push({ name, ts, tts });
+    const whole = ph === 'X' ? { name, ts, end: ts + dur, cpu: tdur } : undefined;
+    const slice = ph === 'E' ? ended(open.pop(), ts, tts) : whole;
+    if (slice) {
+      const { end, cpu } = slice;
+      slices.push({
+        name: slice.name,
+        beginNs: 1e3 * slice.ts,
+        endNs: 1e3 * end,
+        cpuNs: 1e3 * cpu,
+      });
+    }
   }
   return slices.sort((a, b) => a.beginNs - b.beginNs || b.endNs - a.endNs);
 }

@@ -93,4 +93,27 @@ for (const { path, version } of nodes) {
       [2, 10],
     ]);
   });
+
+  test(`${version}: a thread terminated amid a request leaves what it recorded`, async (t) => {
+    const service = await startRecording(t, [path, fixture('threads.cjs'), 'doomed']);
+    const [, second] = /second (\d+)/.exec(await service.until('listening'));
+    for (let n = 0; n < 10; n += 1) assert.equal(await get(second, '/'), '1');
+    await assert.rejects(get(second, '/hang'));
+    for (let n = 0; n < 5; n += 1) assert.equal(await get(service.port, '/'), 'ended');
+    const { code, signal, stderr } = await service.end('SIGTERM');
+    assert.deepEqual({ code, signal }, { code: null, signal: 'SIGTERM' }, stderr);
+    const { requests, run, losses } = await reportOf(service.folder);
+    const { count, complete, truncated, unfinished } = requests;
+    const all = { count: 15, complete: 15, truncated: 0, unfinished: 1 };
+    assert.deepEqual({ count, complete, truncated, unfinished }, all);
+    // What tells a thread's end is a message of Node's own.
+    assert.ok(requests.inferred <= 5, `${requests.inferred} inferred`);
+    assert.deepEqual(losses, {});
+    const served = run.processes.map(({ thread, requests }) => [thread, requests]);
+    const expected = [
+      [0, 5],
+      [1, 10],
+    ];
+    assert.deepEqual(served.filter(([, requests]) => requests > 0).sort(), expected);
+  });
 }
