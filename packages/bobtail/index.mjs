@@ -1,6 +1,7 @@
 // The library for `import`: the same code as for `require`, so that there is one `Failure` only.
 export {
   check,
+  checkDiff,
   diff,
   explain,
   explainMany,
@@ -9,4 +10,6 @@ export {
   read,
   record,
   report,
+  writeDiffPage,
+  writePage,
 } from './dist/index.js';

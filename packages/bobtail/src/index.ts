@@ -47,9 +47,11 @@ export type {
 export type { Outcome, RunFile } from './cli/json/run';
 export type { GateUnit, Operator } from './gates/gate';
 export type { GateOutcome, Outcome as GateVerdict } from './gates/outcome';
+export type { PageOptions } from './library/pages';
 export { type RecordOptions, record } from './library/record';
 export {
   check,
+  checkDiff,
   diff,
   explain,
   explainMany,
@@ -57,4 +59,6 @@ export {
   type RecordingLike,
   read,
   report,
+  writeDiffPage,
+  writePage,
 } from './library/recording';

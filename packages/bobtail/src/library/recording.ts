@@ -18,9 +18,11 @@ import type { Diff } from '../cli/json/diff';
 import type { Explanation } from '../cli/json/explanation';
 import type { Report } from '../cli/json/report';
 import { type RunFile, readRunFile } from '../cli/json/run';
+import { judgeDiffGates, parseDiffGate } from '../gates/diff-gate';
 import { parseGate } from '../gates/gate';
 import { judgeGates } from '../gates/judge';
 import type { GateOutcome } from '../gates/outcome';
+import { type PageOptions, writeDifferencePage, writeReportPage } from './pages';
 
 /** A recording folder. All methods reject with a `Failure` where it cannot be read. */
 export class Recording {
@@ -58,6 +60,25 @@ export class Recording {
   /** Holds gates such as `p99.9<50ms` against it, in their order (`docs/guide/ci.md`). */
   check(gates: readonly string[], options?: ReportOptions): Promise<GateOutcome[]> {
     return check(this, gates, options);
+  }
+
+  /** Holds gates such as `p99<+10%` against what moved from it to another, in their order. */
+  checkDiff(
+    other: Recording | string,
+    gates: readonly string[],
+    options?: ReportOptions,
+  ): Promise<GateOutcome[]> {
+    return checkDiff(this, other, gates, options);
+  }
+
+  /** Writes the HTML page, whole or not at all, and gives what it tells: `report --html`. */
+  writePage(out: string, options?: PageOptions): Promise<Report> {
+    return writePage(this, out, options);
+  }
+
+  /** Writes the page of what moved from it to another: `diff --html`. */
+  writeDiffPage(other: Recording | string, out: string, options?: PageOptions): Promise<Diff> {
+    return writeDiffPage(this, other, out, options);
   }
 
   /** Writes it as a file of another tool, whole or not at all: `bobtail export`. */
@@ -128,6 +149,46 @@ export async function check(
   options?: ReportOptions,
 ): Promise<GateOutcome[]> {
   return judgeGates(folderOf(from), gates.map(parseGate), options);
+}
+
+/**
+ * What came of gates such as `p99<+10%` on the change from recording `a` to recording `b`, in their
+ * order: `diff --fail-on`. Rejects with a `Failure`: of code `BOBTAIL_USAGE` for a gate that is not
+ * understood, before a recording is read.
+ */
+export async function checkDiff(
+  a: RecordingLike,
+  b: RecordingLike,
+  gates: readonly string[],
+  options?: ReportOptions,
+): Promise<GateOutcome[]> {
+  const parsed = gates.map(parseDiffGate);
+  return judgeDiffGates(await analyzeDiff(folderOf(a), folderOf(b), options), parsed);
+}
+
+/**
+ * Writes the HTML page of a recording to `out`, whole or not at all, and gives the report that it
+ * tells: `report --html`. A missed gate is told there and is no error. Rejects with a `Failure`.
+ */
+export async function writePage(
+  from: RecordingLike,
+  out: string,
+  options?: PageOptions,
+): Promise<Report> {
+  return writeReportPage(folderOf(from), out, options);
+}
+
+/**
+ * Writes the HTML page of what moved from recording `a` to recording `b` to `out`, whole or not at
+ * all, and gives the difference that it tells: `diff --html`. Rejects with a `Failure`.
+ */
+export async function writeDiffPage(
+  a: RecordingLike,
+  b: RecordingLike,
+  out: string,
+  options?: PageOptions,
+): Promise<Diff> {
+  return writeDifferencePage([folderOf(a), folderOf(b)], out, options);
 }
 
 function folderOf(from: RecordingLike): string {

@@ -10,7 +10,9 @@ import { promisify } from 'node:util';
 import * as bobtail from 'bobtail';
 import { makeFolder, PACKAGE, runBobtail, SERVER } from '../cli/run-bobtail.mjs';
 
-const { check, diff, explain, explainMany, Failure, read, record, report } = bobtail;
+const { check, checkDiff, diff, explain, explainMany, Failure, read, record, report } = bobtail;
+const { writeDiffPage, writePage } = bobtail;
+const required = createRequire(import.meta.url)('bobtail');
 const REQUESTS = 40;
 const LOAD = `"${process.execPath}" -e "
   (async () => {
@@ -31,7 +33,6 @@ before(async () => {
 after(() => rmSync(home, { recursive: true, force: true }));
 
 test('import and require are one library', () => {
-  const required = createRequire(import.meta.url)('bobtail');
   assert.equal(required.Failure, Failure);
   assert.deepEqual(
     Object.keys(bobtail).sort(),
@@ -78,6 +79,61 @@ test('a recording answers what the command line answers', async () => {
   assert.deepEqual(await (await read(folder)).report({ percentile: 50 }), told);
 });
 
+/** What a page was given. */
+function dataOf(file) {
+  const [, json] = /<script type="application\/json"[^>]*>(.*?)<\/script>/s.exec(
+    readFileSync(file, 'utf8'),
+  );
+  return JSON.parse(json).page;
+}
+
+for (const [kind, library] of [
+  ['import', bobtail],
+  ['require', required],
+]) {
+  test(`pages are what the command line writes: ${kind}`, async (t) => {
+    const cwd = makeFolder(t);
+    const { folder } = recording;
+    const [page, moved] = ['page.html', 'diff.html'].map((name) => join(cwd, name));
+    const gates = ['p50<1ns', 'p99.9<1s'];
+    const changes = ['p50<+10s', 'p99.9<+10%'];
+    const told = await library.writePage(folder, page, { percentile: 50, gates });
+    assert.deepEqual(
+      told.gates.map(({ outcome }) => outcome),
+      ['missed', 'undecided'],
+    );
+    assert.deepEqual(dataOf(page).report, JSON.parse(JSON.stringify(told)));
+    const { gates: _, ...report } = told;
+    assert.deepEqual(report, await library.report(folder, { percentile: 50 }));
+    const diff = await library.writeDiffPage(folder, recording, moved, { gates: changes });
+    assert.deepEqual(
+      diff.gates.map(({ outcome }) => outcome),
+      ['passed', 'undecided'],
+    );
+    assert.deepEqual(dataOf(moved).diff, JSON.parse(JSON.stringify(diff)));
+    assert.deepEqual(await library.checkDiff(folder, recording, changes), diff.gates);
+    const flags = (texts) => texts.flatMap((text) => ['--fail-on', text]);
+    const from = async (file, ...args) => {
+      await runBobtail([...args, '--html', join(cwd, 'cli.html')], { cwd });
+      assert.deepEqual(dataOf(file), dataOf(join(cwd, 'cli.html')));
+    };
+    await from(page, 'report', folder, '--tail', '50', ...flags(gates));
+    await from(moved, 'diff', folder, folder, ...flags(changes));
+  });
+}
+
+test('a recording writes its own pages', async (t) => {
+  const cwd = makeFolder(t);
+  const file = join(cwd, 'a.html');
+  assert.deepEqual(await recording.writePage(file), await recording.report());
+  assert.deepEqual(dataOf(file).report, JSON.parse(JSON.stringify(await recording.report())));
+  const diff = await recording.diff(recording);
+  assert.deepEqual(await recording.writeDiffPage(recording, file), diff);
+  assert.deepEqual(dataOf(file).diff, JSON.parse(JSON.stringify(diff)));
+  const [outcome] = await recording.checkDiff(recording.folder, ['p50<+10s']);
+  assert.equal(outcome.outcome, 'passed');
+});
+
 test('an aborted recording is kept', async () => {
   const stop = new AbortController();
   const out = join(home, 'aborted.bobtail');
@@ -103,6 +159,7 @@ test('troubles have codes that stay', async (t) => {
   writeFileSync(join(broken, '1-0.trace'), 'GIF89a..');
   const nowhere = join(folder, 'nowhere');
   const out = join(folder, 'out');
+  const page = join(folder, 'page.html');
   const cases = [
     [() => read(nowhere), 'BOBTAIL_NOT_RECORDING'],
     [() => report(nowhere), 'BOBTAIL_NOT_RECORDING'],
@@ -113,6 +170,14 @@ test('troubles have codes that stay', async (t) => {
     [() => report(recording, { percentile: 100 }), 'BOBTAIL_USAGE'],
     [() => report(recording, { percentil: 50 }), 'BOBTAIL_USAGE'],
     [() => check(recording, ['p99x<1ms']), 'BOBTAIL_USAGE'],
+    [() => checkDiff(recording, recording, ['p99<5ms']), 'BOBTAIL_USAGE'],
+    [() => checkDiff(recording, nowhere, ['p99<+5ms']), 'BOBTAIL_NOT_RECORDING'],
+    [() => writePage(recording, page, { gates: ['p99x<1ms'] }), 'BOBTAIL_USAGE'],
+    [() => writePage(recording, page, { percentil: 50 }), 'BOBTAIL_USAGE'],
+    [() => writePage(nowhere, page), 'BOBTAIL_NOT_RECORDING'],
+    [() => writePage(recording, folder), 'BOBTAIL_CANNOT_WRITE'],
+    [() => writeDiffPage(recording, recording, join(page, 'x')), 'BOBTAIL_CANNOT_WRITE'],
+    [() => writeDiffPage(recording, broken, page), 'BOBTAIL_NOT_RECORDING'],
     [() => record({ command: [] }), 'BOBTAIL_USAGE'],
     [() => record({ command: COMMAND, out, durationMs: 0 }), 'BOBTAIL_USAGE'],
     [() => record({ command: COMMAND, out, warmupMs: Number.NaN }), 'BOBTAIL_USAGE'],
@@ -131,6 +196,7 @@ test('troubles have codes that stay', async (t) => {
     assert.equal(error.code, code, `${call}: ${error.message}`);
     assert.doesNotMatch(error.message, /\n/);
   }
+  assert.equal(existsSync(page), false);
 });
 
 test('nothing is printed, and the process stays as it was', async (t) => {

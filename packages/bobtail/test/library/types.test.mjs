@@ -16,9 +16,13 @@ export async function use(signal: AbortSignal): Promise<number> {
   const moved: Diff = await diff('a', recording);
   const one: Explanation = await explain(await read('a'), { slowest: 3 });
   const outcomes: readonly GateOutcome[] = await check(recording, ['p99<5ms']);
+  const page: Report = await writePage(recording, 'a.html', { percentile: 99, gates: ['p99<5ms'] });
+  const both: Diff = await recording.writeDiffPage('b', 'b.html');
+  const changes: readonly GateOutcome[] = await checkDiff('a', recording, ['p99<+5%']);
+  const gates = [...(page.gates ?? []), ...(both.gates ?? []), ...changes].length;
   const low: number | null = moved.routes[0]!.percentiles[0]!.latency.lowNs;
   const failed = outcomes.filter(({ outcome }) => outcome !== 'passed').length;
-  return told.requests.count + one.segments.length + (low ?? 0) + failed;
+  return told.requests.count + one.segments.length + (low ?? 0) + failed + gates;
 }
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Failure ? error.code : undefined;
@@ -28,7 +32,7 @@ export const misspelt = report('a', { percentil: 99 });
 // @ts-expect-error: a command is needed
 export const nothing = record({});
 `;
-const NAMES = 'check, diff, explain, Failure, read, record, report';
+const NAMES = 'check, checkDiff, diff, explain, Failure, read, record, report, writePage';
 const TYPES = 'type Diff, type Explanation, type GateOutcome, type Recording, type Report';
 const IMPORT = `import { ${NAMES}, ${TYPES} } from 'bobtail';\n${USES}`;
 

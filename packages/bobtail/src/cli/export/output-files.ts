@@ -27,6 +27,9 @@ export interface TextOutput {
 
 /** Writes all, or none. Rejects with a `Failure`, also where two are one file. */
 export async function writeTextFiles(outputs: readonly TextOutput[]): Promise<void> {
+  if (outputs.length === 0) {
+    return;
+  }
   const direct = outputs.filter(({ out }) => isDirect(out));
   const whole = outputs.filter((one) => !direct.includes(one));
   const partials = whole.map(({ out }) => partialOf(out));

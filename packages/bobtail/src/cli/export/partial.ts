@@ -74,25 +74,37 @@ export function isDirect(out: string): boolean {
   return there !== undefined && !there.isFile();
 }
 
+/** What is being written by anybody in this process. */
+const pending = new Set<string>();
+
 /**
  * Ends by the signal, at once, without leaving half an output; until `stop`.
  *
- * Not by `process.exit`, which waits for the analysis, and that may yet make the file.
+ * Not by `process.exit`, which waits for the analysis, and that may yet make the file. A program
+ * that listens to the signal itself goes on or ends as it likes, and so does the output.
  */
 export function discardWhenInterrupted(paths: readonly string[]): { stop(): void } {
-  const handlers = SIGNALS.map((signal) => {
-    const handler = (): void => {
-      discard(paths);
-      process.kill(process.pid, signal);
-    };
-    process.once(signal, handler);
-    return () => process.removeListener(signal, handler);
-  });
+  if (pending.size === 0) {
+    for (const signal of SIGNALS) process.on(signal, interrupted);
+  }
+  for (const path of paths) pending.add(path);
   return {
     stop: () => {
-      for (const remove of handlers) remove();
+      for (const path of paths) pending.delete(path);
+      if (pending.size === 0) {
+        for (const signal of SIGNALS) process.removeListener(signal, interrupted);
+      }
     },
   };
+}
+
+function interrupted(signal: NodeJS.Signals): void {
+  if (process.listenerCount(signal) > 1) {
+    return;
+  }
+  discard([...pending]);
+  process.removeListener(signal, interrupted);
+  process.kill(process.pid, signal);
 }
 
 function besides(place: string, what: 'partial' | 'previous'): string {
