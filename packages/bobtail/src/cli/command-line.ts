@@ -50,7 +50,8 @@ function usageFailure(error: CommanderError, program: Command): Failure {
   return new Failure('usage', message, nearest);
 }
 
-function buildProgram(): Command {
+/** The verbs and options, for whoever runs them or asks which there are. */
+export function buildProgram(): Command {
   const program = new Command('bobtail')
     .description('Explains the tail latency of a Node.js service, request by request.')
     .version(readVersion(), '-V, --version')

@@ -36,12 +36,20 @@ export interface ExportChoice {
 export function parseExport(file: string | undefined, flags: ExportFlags): ExportChoice {
   const formats = flags.to.filter(isFormat);
   const times = flags.to.filter((value) => !isFormat(value));
+  times.forEach(refuseUnknown);
   const format = only([...given(flags.format), ...formats], 'format', FORMAT_NAMES.join(', '));
   const out = only([...given(flags.out), ...given(file)], 'output', '--out or a file');
   if (times.length > 1) {
     throw new Failure('usage', '--to is given one time', times.join(' and '));
   }
   return { format, out, selection: parseSelection(flags, format, times[0]) };
+}
+
+function refuseUnknown(to: string): void {
+  if (!/^\d/.test(to)) {
+    const takes = `--to takes a format (${FORMAT_NAMES.join(', ')}) or seconds`;
+    throw new Failure('usage', takes, to);
+  }
 }
 
 function isFormat(value: string): value is FormatName {
@@ -71,7 +79,7 @@ function parseSelection(
 ): ExportSelection {
   const { tail, all, slowest, request, route, from, service } = flags;
   const fromNs = from === undefined ? undefined : parseDurationNs(from, '--from');
-  const toNs = to === undefined ? undefined : parseEndNs(to);
+  const toNs = to === undefined ? undefined : parseDurationNs(to, '--to');
   if (toNs !== undefined && toNs <= (fromNs ?? 0)) {
     throw new Failure('usage', '--to must be after --from', to);
   }
@@ -88,12 +96,4 @@ function parseSelection(
     ...(toNs === undefined ? {} : { toNs }),
     ...(service === undefined ? {} : { service }),
   };
-}
-
-function parseEndNs(to: string): number {
-  if (!/^\d/.test(to)) {
-    const takes = `--to takes a format (${FORMAT_NAMES.join(', ')}) or seconds`;
-    throw new Failure('usage', takes, to);
-  }
-  return parseDurationNs(to, '--to');
 }
