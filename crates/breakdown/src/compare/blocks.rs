@@ -13,10 +13,25 @@ use crate::survey::Survey;
 pub const BLOCKS: usize = 32;
 /// Fewer say too little about how blocks differ.
 pub(crate) const BLOCKS_MIN: usize = 8;
-/// Requests beyond a percentile that came in fewer blocks of time are an incident or two, of which
-/// no interval can tell how often there are such.
-pub(crate) const BLOCKS_BEYOND_MIN: usize = 3;
+/// Requests beyond a percentile that came in fewer blocks of time are a few incidents, of which no
+/// interval can tell how often there are such: of four one would not be surprised if there were
+/// ten (the 95 % interval of a Poisson count of 4 is 1.1 to 10.2).
+const BLOCKS_BEYOND_MIN: usize = 5;
+/// The same where there are few such requests, since one that came alone is no incident.
+const BLOCKS_BEYOND_MIN_OF_FEW: usize = 8;
+const FEW_REQUESTS: u64 = 100;
+/// Rounds with requests beyond a percentile; they are no slices of one run.
+pub(crate) const ROUNDS_BEYOND_MIN: usize = 3;
 const TAIL_LATENCIES: u64 = 4;
+
+/// In how many blocks so many requests beyond a percentile must have come.
+pub(crate) fn blocks_beyond_needed(requests: u64) -> usize {
+    if requests < FEW_REQUESTS {
+        BLOCKS_BEYOND_MIN_OF_FEW
+    } else {
+        BLOCKS_BEYOND_MIN
+    }
+}
 
 /// Equal slices of time, from the first request to the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

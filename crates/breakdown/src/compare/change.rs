@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::resampling::{FIRST_REPLICATE, HALVES, WHOLE, interval};
+use super::jackknife::Estimate;
+use super::resampling::{HALVES, Sampled, WHOLE};
 
 /// Whether a figure moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,18 +35,56 @@ pub struct Change {
     pub verdict: Verdict,
 }
 
-/// A statistic of one recording under each of its drawings, where it exists.
-pub(crate) type Sampled = Vec<Option<f64>>;
+/// A figure of one recording, and by how much its halves differ in it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Known {
+    estimate: Option<Estimate>,
+    noise_ns: Option<f64>,
+}
+
+impl Known {
+    /// Of a statistic in a recording of so many blocks.
+    pub(crate) fn of(sampled: &Sampled, blocks: usize) -> Self {
+        Self {
+            estimate: Estimate::of(sampled, blocks),
+            noise_ns: noise_ns(sampled),
+        }
+    }
+
+    /// In the whole recording.
+    pub(crate) fn value(&self) -> Option<f64> {
+        self.estimate.map(|one| one.value)
+    }
+
+    /// Of a percentile, of which the whole and its halves are enough.
+    pub(crate) fn of_percentile(sampled: &Sampled, bounds: Option<[f64; 2]>) -> Self {
+        let estimate = sampled[WHOLE].map(|value| Estimate {
+            value,
+            bounds,
+            incidents: 0.0,
+        });
+        let noise_ns = noise_ns(sampled);
+        Self { estimate, noise_ns }
+    }
+}
 
 impl Change {
-    /// The change of a statistic between recordings of so many blocks.
-    pub(crate) fn of(a: &Sampled, b: &Sampled, blocks: usize) -> Self {
-        let (a_ns, b_ns) = (a[WHOLE], b[WHOLE]);
-        let delta_ns = a_ns.zip(b_ns).map(|(a, b)| b - a);
-        let pairs = a.iter().zip(b).skip(FIRST_REPLICATE);
-        let deltas = pairs.filter_map(|(a, b)| Some(b.as_ref()? - a.as_ref()?));
-        let bounds = delta_ns.and(interval(deltas.collect(), blocks));
-        let noise_ns = noise_ns(a).zip(noise_ns(b)).map(|(a, b)| a.max(b));
+    /// The change of a figure. Its interval is made of those of both recordings, each of which may
+    /// reach further on one side than on the other (Zou and Donner, *Construction of Confidence
+    /// Limits about Effect Measures*, 2008).
+    pub(crate) fn of(a: Known, b: Known) -> Self {
+        let noise_ns = a.noise_ns.zip(b.noise_ns).map(|(a, b)| a.max(b));
+        let [a_ns, b_ns] = [a.value(), b.value()];
+        let both = a.estimate.zip(b.estimate);
+        let delta_ns = both.map(|(a, b)| b.value - a.value);
+        let bounds = both.and_then(|(a, b)| {
+            let ([a_below, a_above], [b_below, b_above]) = (a.reach(&b)?, b.reach(&a)?);
+            let delta = b.value - a.value;
+            Some([
+                delta - b_below.hypot(a_above),
+                delta + b_above.hypot(a_below),
+            ])
+        });
         Self {
             a_ns: a_ns.map(|ns| ns.round() as u64),
             b_ns: b_ns.map(|ns| ns.round() as u64),

@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{BLOCKS_BEYOND_MIN, BLOCKS_MIN};
+use super::blocks::{BLOCKS_MIN, blocks_beyond_needed};
 use super::cell::{CAUSES, Cell};
-use super::change::{Change, Sampled};
+use super::change::{Change, Known};
 use super::counterparts::counterparts;
 use super::ledger::Ledger;
 use super::profile::Profile;
-use super::resampling::{REPLICATES, WHOLE, Weights};
+use super::resampling::{FIRST_REPLICATE, Sampled, WHOLE, Weights};
 use super::route_cells::{RouteCells, rank};
 use crate::blame::Who;
 use crate::figures;
@@ -35,7 +35,7 @@ pub(crate) const ALL_ROUTES: &str = "*";
 #[serde(rename_all = "camelCase")]
 pub struct Diff {
     pub schema: String,
-    /// Drawings of blocks on which the intervals rest.
+    /// How often the figures were computed without one block of a recording.
     pub replicates: u64,
     pub a: DiffSide,
     pub b: DiffSide,
@@ -130,13 +130,13 @@ pub struct IoDiff {
 /// Compares two recordings. The tail of both begins at `percentile`.
 pub fn diff(a: (DiffSide, &Profile), b: (DiffSide, &Profile), percentile: f64) -> Diff {
     let comparing = Comparing {
-        a: Side::new(a.1, 1),
-        b: Side::new(b.1, 2),
+        a: Side::new(a.1),
+        b: Side::new(b.1),
         measured: a.1.measured.and(b.1.measured),
     };
     Diff {
         schema: "bobtail-diff/1".into(),
-        replicates: REPLICATES as u64,
+        replicates: (comparing.a.blocks + comparing.b.blocks) as u64,
         routes: comparing.routes(),
         tail: comparing.tail(percentile),
         a: DiffSide {
@@ -152,22 +152,22 @@ pub fn diff(a: (DiffSide, &Profile), b: (DiffSide, &Profile), percentile: f64) -
 
 struct Side<'a> {
     profile: &'a Profile,
-    drawings: Vec<Weights>,
+    weights: Vec<Weights>,
     /// Blocks with requests.
     blocks: usize,
 }
 
 impl<'a> Side<'a> {
-    fn new(profile: &'a Profile, seed: u64) -> Self {
+    fn new(profile: &'a Profile) -> Self {
         Self {
-            drawings: profile.drawings(seed),
+            weights: profile.weights(),
             blocks: profile.occupied().len(),
             profile,
         }
     }
 
     fn sampled(&self, statistic: impl Fn(&Weights) -> Option<f64>) -> Sampled {
-        self.drawings.iter().map(statistic).collect()
+        self.weights.iter().map(statistic).collect()
     }
 
     fn tail_count(&self, weights: &Weights) -> f64 {
@@ -181,13 +181,14 @@ struct Comparing<'a> {
     measured: Measured,
 }
 
-/// Requests of a route in one recording, under each drawing.
+/// Requests of a route in one recording, under all weights.
 struct Told {
     count: u64,
     blocks: usize,
-    mean: Sampled,
+    mean: Known,
     /// By percentile.
     latencies: Vec<Sampled>,
+    intervals: Vec<Option<[f64; 2]>>,
     beyond: Vec<Vec<Cell>>,
     /// Blocks in which they came.
     blocks_beyond: Vec<usize>,
@@ -195,32 +196,42 @@ struct Told {
 
 impl Told {
     fn of(side: &Side<'_>, cells: &RouteCells) -> Self {
-        let each = side.drawings.iter();
+        let each = side.weights.iter().take(FIRST_REPLICATE);
         let percentiles: Vec<_> = each.map(|w| cells.percentiles_ns(w, &COMPARED)).collect();
         let beyond: Vec<_> = side
-            .drawings
+            .weights
             .iter()
             .map(|w| cells.slowest(w, &COMPARED))
             .collect();
+        let mean = side.sampled(|weights| {
+            let all = cells.all(weights);
+            (all.count > 0.0).then(|| all.latency_ns / all.count)
+        });
         let nth = |index: usize| percentiles.iter().map(move |all| all[index]).collect();
         Self {
-            count: cells.count(&side.drawings[WHOLE]),
+            count: cells.count(&side.weights[WHOLE]),
             blocks: cells.blocks(),
-            mean: side.sampled(|weights| {
-                let all = cells.all(weights);
-                (all.count > 0.0).then(|| all.latency_ns / all.count)
-            }),
+            mean: Known::of(&mean, cells.blocks()),
             latencies: (0..COMPARED.len()).map(nth).collect(),
+            intervals: COMPARED.map(|p| cells.percentile_interval(p)).into(),
             beyond,
             blocks_beyond: cells.blocks_beyond(&COMPARED),
         }
     }
 
     /// A statistic of the requests beyond a percentile.
-    fn beyond(&self, index: usize, of: impl Fn(&Cell) -> Option<f64>) -> Sampled {
+    fn beyond(&self, index: usize, of: impl Fn(&Cell) -> Option<f64>) -> Known {
         let cells = self.beyond.iter().map(|all| &all[index]);
         let mean = |cell: &Cell| (cell.count > 0.0).then(|| Some(of(cell)? / cell.count))?;
-        cells.map(mean).collect()
+        Known::of(&cells.map(mean).collect(), self.blocks)
+    }
+
+    fn latency(&self, index: usize) -> Known {
+        Known::of_percentile(&self.latencies[index], self.intervals[index])
+    }
+
+    fn mean_ns(&self) -> Option<f64> {
+        self.mean.value()
     }
 
     fn supports(&self, percentile: f64) -> bool {
@@ -258,9 +269,9 @@ impl Comparing<'_> {
             a_count: count(&a),
             b_count: count(&b),
             mean: match (&a, &b) {
-                (Some(a), Some(b)) => Change::of(&a.mean, &b.mean, a.blocks.min(b.blocks)),
+                (Some(a), Some(b)) => Change::of(a.mean, b.mean),
                 _ => {
-                    let whole = |told: Option<&Told>| told.and_then(|told| told.mean[WHOLE]);
+                    let whole = |told: Option<&Told>| told.and_then(Told::mean_ns);
                     Change::too_few(whole(a.as_ref()), whole(b.as_ref()))
                 }
             },
@@ -291,9 +302,8 @@ impl Comparing<'_> {
                 note: lack,
             };
         };
-        let blocks = a.blocks.min(b.blocks);
         let change = |of: &dyn Fn(&Cell) -> Option<f64>| {
-            Change::of(&a.beyond(index, of), &b.beyond(index, of), blocks)
+            Change::of(a.beyond(index, of), b.beyond(index, of))
         };
         let causes = CAUSES.iter().enumerate().map(|(cause, word)| CauseDiff {
             cause: (*word).into(),
@@ -301,7 +311,7 @@ impl Comparing<'_> {
         });
         PercentileDiff {
             percentile: p,
-            latency: Change::of(&a.latencies[index], &b.latencies[index], blocks),
+            latency: Change::of(a.latency(index), b.latency(index)),
             beyond: change(&|cell| Some(cell.latency_ns)),
             causes: causes.collect(),
             note: None,
@@ -329,8 +339,8 @@ impl Comparing<'_> {
         );
         TailDiff {
             percentile,
-            a_count: a.tail_count(&a.drawings[WHOLE]) as u64,
-            b_count: b.tail_count(&b.drawings[WHOLE]) as u64,
+            a_count: a.tail_count(&a.weights[WHOLE]) as u64,
+            b_count: b.tail_count(&b.weights[WHOLE]) as u64,
             culprits: self.rows(&culprits, |(kind, route, word, location), change| {
                 CulpritDiff {
                     kind: *kind,
@@ -356,7 +366,7 @@ impl Comparing<'_> {
     ) -> Vec<R> {
         let keys: BTreeSet<&K> = ledgers.iter().flat_map(Ledger::keys).collect();
         let whole = |side: &Side<'_>, ledger: &Ledger<K>, key: &K| {
-            let weights = &side.drawings[WHOLE];
+            let weights = &side.weights[WHOLE];
             ledger.sum_ns(key, weights) / side.tail_count(weights).max(1.0)
         };
         let moved = |key: &K| {
@@ -369,19 +379,19 @@ impl Comparing<'_> {
         let mut ranked: Vec<_> = keys.into_iter().map(|key| (moved(key), key)).collect();
         ranked.sort_by(|one, other| other.0.total_cmp(&one.0));
         let counts = [&self.a, &self.b].map(|side| side.sampled(|w| Some(side.tail_count(w))));
-        let per_request = |index: usize, side: &Side<'_>, key: &K| -> Sampled {
-            let drawn = side.drawings.iter().zip(&counts[index]);
-            drawn
+        let per_request = |index: usize, side: &Side<'_>, key: &K| {
+            let drawn = side.weights.iter().zip(&counts[index]);
+            let sampled = drawn
                 .map(|(weights, count)| {
                     let count = count.filter(|count| *count > 0.0)?;
                     Some(ledgers[index].sum_ns(key, weights) / count)
                 })
-                .collect()
+                .collect();
+            Known::of(&sampled, side.blocks)
         };
-        let blocks = self.a.blocks.min(self.b.blocks);
         let told = ranked.into_iter().take(ROWS_TOLD).map(|(_, key)| {
             let [a, b] = [per_request(0, &self.a, key), per_request(1, &self.b, key)];
-            row(key, Change::of(&a, &b, blocks))
+            row(key, Change::of(a, b))
         });
         told.collect()
     }
@@ -448,13 +458,22 @@ fn lack(index: usize, a: Option<&Told>, b: Option<&Told>) -> Option<String> {
         ));
     }
     let [beyond_a, beyond_b] = [a.blocks_beyond[index], b.blocks_beyond[index]];
-    (beyond_a.min(beyond_b) < BLOCKS_BEYOND_MIN).then(|| {
-        format!(
+    let beyond = [a, b].map(|told| told.count - rank(told.count, p));
+    let [needed_a, needed_b] = beyond.map(blocks_beyond_needed);
+    if beyond_a < needed_a || beyond_b < needed_b {
+        return Some(format!(
             "the requests beyond p{p} came in {beyond_a} and {beyond_b} of {} and {} blocks of \
-             time, {BLOCKS_BEYOND_MIN} are needed",
-            a.blocks, b.blocks
-        )
-    })
+             time, {} are needed",
+            a.blocks,
+            b.blocks,
+            needed_a.max(needed_b)
+        ));
+    }
+    (a.intervals[index].and(b.intervals[index]))
+        .is_none()
+        .then(|| {
+            format!("not enough incidents: p{p} may be longer than the longest request recorded")
+        })
 }
 
 #[cfg(test)]

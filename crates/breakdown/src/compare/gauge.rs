@@ -3,10 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::blocks::BLOCKS_MIN;
 use super::cell::{CAUSES, Cell};
+use super::jackknife::Estimate;
 use super::profile::Profile;
-use super::resampling::{FIRST_REPLICATE, WHOLE, Weights, interval};
+use super::resampling::{Sampled, WHOLE, Weights};
 use super::route_cells::{RouteCells, rank};
 use crate::latencies::REQUESTS_BEYOND;
 
@@ -66,14 +66,14 @@ pub enum Lack {
 
 /// Each wanted figure of a recording.
 pub fn gauge(profile: &Profile, wanted: &[Gauge]) -> Vec<Gauged> {
-    let drawings = profile.drawings(1);
+    let weights = profile.weights();
     let blocks = profile.occupied().len();
     let mut gauged = Vec::with_capacity(wanted.len());
     for gauge in wanted {
         let gauging = Gauging {
             profile,
             route: gauge.route.as_deref(),
-            drawings: &drawings,
+            weights: &weights,
             blocks,
         };
         gauged.push(gauging.figure(&gauge.figure));
@@ -84,7 +84,7 @@ pub fn gauge(profile: &Profile, wanted: &[Gauge]) -> Vec<Gauged> {
 struct Gauging<'a> {
     profile: &'a Profile,
     route: Option<&'a str>,
-    drawings: &'a [Weights],
+    weights: &'a [Weights],
     blocks: usize,
 }
 
@@ -95,7 +95,7 @@ impl Gauging<'_> {
                 self.answer(|weights| mean(&cells.all(weights), |cell| Some(cell.latency_ns)))
             }),
             Figure::Percentile(percentile) => self.of_route(|cells| {
-                let count = cells.count(&self.drawings[WHOLE]);
+                let count = cells.count(&self.weights[WHOLE]);
                 let beyond = count - rank(count, *percentile);
                 if (beyond as f64) < REQUESTS_BEYOND {
                     return Gauged {
@@ -103,7 +103,9 @@ impl Gauging<'_> {
                         ..lacking(Lack::TooFew)
                     };
                 }
-                self.answer(|weights| cells.percentiles_ns(weights, &[*percentile])[0])
+                let whole = &self.weights[WHOLE];
+                let value = cells.percentiles_ns(whole, &[*percentile])[0];
+                times(value, cells.percentile_interval(*percentile))
             }),
             Figure::Tail => self.of_tail(|cell| Some(cell.latency_ns)),
             Figure::TailCause(word) => match CAUSES.iter().position(|cause| cause == word) {
@@ -120,7 +122,7 @@ impl Gauging<'_> {
         };
         match cells {
             Some(cells) => Gauged {
-                count: cells.count(&self.drawings[WHOLE]),
+                count: cells.count(&self.weights[WHOLE]),
                 ..answer(&cells)
             },
             None => lacking(Lack::NoRequests),
@@ -129,7 +131,7 @@ impl Gauging<'_> {
 
     fn of_tail(&self, of: impl Fn(&Cell) -> Option<f64>) -> Gauged {
         let tail = |weights: &Weights| self.profile.tail(self.route, weights);
-        let count = tail(&self.drawings[WHOLE]).count as u64;
+        let count = tail(&self.weights[WHOLE]).count as u64;
         if count == 0 {
             return lacking(Lack::NoRequests);
         }
@@ -160,31 +162,32 @@ impl Gauging<'_> {
         let (value, bounds) = self.sampled(share);
         Gauged {
             share: value,
-            interval_share: bounds,
+            interval_share: bounds.map(|[low, high]| [low, high.min(1.0)]),
             ..gauged
         }
     }
 
     fn answer(&self, statistic: impl Fn(&Weights) -> Option<f64>) -> Gauged {
         let (value, bounds) = self.sampled(statistic);
-        Gauged {
-            value_ns: value.map(|ns| ns.round() as u64),
-            interval_ns: bounds.map(|bounds| bounds.map(|ns| ns.round() as u64)),
-            ..Gauged::default()
-        }
+        times(value, bounds)
     }
 
     fn sampled(
         &self,
         statistic: impl Fn(&Weights) -> Option<f64>,
     ) -> (Option<f64>, Option<[f64; 2]>) {
-        let value = statistic(&self.drawings[WHOLE]);
-        if self.blocks < BLOCKS_MIN {
-            return (value, None);
-        }
-        let replicates = self.drawings[FIRST_REPLICATE..].iter();
-        let bounds = interval(replicates.filter_map(&statistic).collect(), self.blocks);
-        (value, bounds)
+        let sampled: Sampled = self.weights.iter().map(statistic).collect();
+        let estimate = Estimate::of(&sampled, self.blocks);
+        let value = estimate.map(|one| one.value);
+        (value, estimate.and_then(|one| one.bounds))
+    }
+}
+
+fn times(value: Option<f64>, bounds: Option<[f64; 2]>) -> Gauged {
+    Gauged {
+        value_ns: value.map(|ns| ns.round() as u64),
+        interval_ns: bounds.map(|bounds| bounds.map(|ns| ns.round() as u64)),
+        ..Gauged::default()
     }
 }
 

@@ -1,8 +1,8 @@
 //! How sure a figure is, and whether two recordings differ in it.
 //!
 //! Slow requests come in groups (one collection delays all that wait), so an interval that takes
-//! requests for independent is too narrow. Everything here resamples blocks of time instead
-//! ([`resampling`]), and a difference must also exceed what halves of one recording differ by.
+//! requests for independent is too narrow. Everything here weighs blocks of time instead
+//! ([`jackknife`]), and a difference must also exceed what halves of one recording differ by.
 //!
 //! ```text
 //! for each trace:  profile(&mut profile, records, …)    every path, by route, block and latency
@@ -20,8 +20,10 @@ mod counterparts;
 mod coverage;
 mod diff;
 mod gauge;
+mod jackknife;
 mod ledger;
 mod page;
+mod percentile_interval;
 mod profile;
 mod resampling;
 mod rounds;

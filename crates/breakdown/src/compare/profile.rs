@@ -12,8 +12,9 @@ use bobtail_trace::record::{CodePlace, Record};
 
 use super::blocks::Blocks;
 use super::cell::Cell;
+use super::jackknife::left_out;
 use super::ledger::Ledger;
-use super::resampling::{Weights, drawings};
+use super::resampling::Weights;
 use super::route_cells::{Growing, RouteCells};
 use crate::blame::Who;
 use crate::names::{Name, Names, Numbered, Translation};
@@ -102,8 +103,8 @@ impl Profile {
     }
 
     /// What statistics of this recording are computed under.
-    pub(crate) fn drawings(&self, seed: u64) -> Vec<Weights> {
-        drawings(&self.occupied(), self.blocks.count(), seed)
+    pub(crate) fn weights(&self) -> Vec<Weights> {
+        left_out(&self.occupied(), self.blocks.count())
     }
 
     /// Blocks with requests.

@@ -1,9 +1,11 @@
-//! The bootstrap over blocks: how a statistic varies when the blocks are drawn anew.
+//! The bootstrap over rounds: how a statistic varies when the rounds are drawn anew.
 //!
-//! A drawing is a weight for each block: how often it was drawn. The statistic is computed under
+//! A drawing is a weight for each round: how often it was drawn. The statistic is computed under
 //! 1,000 of them. Efron and Tibshirani, *An Introduction to the Bootstrap*, 1993, chapters 8 and
-//! 13. With few blocks percentile intervals are too narrow; [`tail_chance`] widens them as
-//! Hesterberg does in *What Teachers Should Know About the Bootstrap*, 2015, section 5.3.
+//! 13. With few rounds percentile intervals are too narrow; [`TAIL_CHANCES`] widens them as
+//! Hesterberg does in *What Teachers Should Know About the Bootstrap*, 2015, section 5.3. Blocks of
+//! one recording, of which no two belong together, have better intervals from
+//! [`jackknife`](super::jackknife).
 //!
 //! The drawings are the same every time: same trace in, same bytes out.
 
@@ -19,8 +21,11 @@ pub(crate) const FIRST_REPLICATE: usize = 5;
 /// How often each block counts.
 pub(crate) type Weights = Vec<u32>;
 
-/// All that a statistic is computed under: [`WHOLE`], the [`HALVES`], the replicates.
-pub(crate) fn drawings(occupied: &[usize], blocks: usize, seed: u64) -> Vec<Weights> {
+/// A statistic of one recording under each of its weights, where it exists.
+pub(crate) type Sampled = Vec<Option<f64>>;
+
+/// [`WHOLE`] and the [`HALVES`].
+pub(crate) fn halved(occupied: &[usize], blocks: usize) -> Vec<Weights> {
     let chosen = |keep: &dyn Fn(usize) -> bool| {
         let mut weights = vec![0; blocks];
         let kept = occupied.iter().enumerate().filter(|(rank, _)| keep(*rank));
@@ -28,13 +33,18 @@ pub(crate) fn drawings(occupied: &[usize], blocks: usize, seed: u64) -> Vec<Weig
         weights
     };
     let middle = occupied.len() / 2;
-    let mut all = vec![
+    vec![
         chosen(&|_| true),
         chosen(&|rank| rank < middle),
         chosen(&|rank| rank >= middle),
         chosen(&|rank| rank % 2 == 0),
         chosen(&|rank| rank % 2 == 1),
-    ];
+    ]
+}
+
+/// All that a statistic is computed under: [`WHOLE`], the [`HALVES`], the replicates.
+pub(crate) fn drawings(occupied: &[usize], blocks: usize, seed: u64) -> Vec<Weights> {
+    let mut all = halved(occupied, blocks);
     if occupied.len() < BLOCKS_MIN {
         return all;
     }

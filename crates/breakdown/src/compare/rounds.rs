@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::blocks::BLOCKS_BEYOND_MIN;
+use super::blocks::ROUNDS_BEYOND_MIN;
 use super::cell::Cell;
 use super::resampling::{FIRST_REPLICATE, WHOLE, Weights, drawings, interval};
 use super::route_cells::{Growing, RouteCells, rank};
@@ -148,7 +148,7 @@ fn lacks(cells: &RouteCells, rounds: usize) -> Vec<Option<RoundsLack>> {
     let lack = |(percentile, blocks): (&f64, usize)| {
         if ((count - rank(count, *percentile)) as f64) < REQUESTS_BEYOND {
             Some(RoundsLack::Requests)
-        } else if blocks < BLOCKS_BEYOND_MIN {
+        } else if blocks < ROUNDS_BEYOND_MIN {
             Some(RoundsLack::Incidents)
         } else {
             None

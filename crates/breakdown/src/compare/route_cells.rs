@@ -73,7 +73,7 @@ impl Growing {
 #[derive(Debug, Clone)]
 pub(crate) struct RouteCells {
     /// Latency, block, count.
-    fine: Vec<(u64, u8, u32)>,
+    pub(super) fine: Vec<(u64, u8, u32)>,
     coarse: Vec<(u64, u8, Cell)>,
 }
 

@@ -75,7 +75,7 @@ function measuredBy(gate: Gate, gauged: Gauged): Measured {
   return {
     value: share ? gauged.share : gauged.valueNs,
     interval,
-    reason: interval === null ? 'too few blocks of time for an interval' : null,
+    reason: interval === null ? 'too few incidents or blocks of time for an interval' : null,
   };
 }
 

@@ -181,8 +181,7 @@ export function sideLine(name: 'A' | 'B', diff: Diff, folder: string): string {
 }
 
 /** How sure all of it is. */
-export function methodLine({ replicates, a, b }: Diff): string {
+export function methodLine({ a, b }: Diff): string {
   const blocks = `${a.blocks} and ${b.blocks} blocks of time`;
-  const drawings = `${formatCount(replicates)} drawings of ${blocks}`;
-  return `95 % intervals: ${drawings} · noise: what halves of one recording differ by`;
+  return `95 % intervals from ${blocks} · noise: what halves of one recording differ by`;
 }
