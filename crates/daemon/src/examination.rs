@@ -59,7 +59,7 @@ pub fn examine(
 ) -> Result<Findings, ServerError> {
     let host = root.as_deref().map_or_else(Host::default, Host::below);
     let path = folder.join("journal.json");
-    let _lock = Lock::take(&path, LOCK_WAIT)?;
+    let lock = Lock::take(&path, LOCK_WAIT)?;
     let owner = format!("examination-{}", std::process::id());
     let guard = guard::start(root.as_deref(), &path, &owner).map_err(ServerError::Guard)?;
     let mut journal = Journal::begin(&path, &host, &owner, vec![])?;
@@ -81,6 +81,8 @@ pub fn examine(
         },
     });
     drop(journal);
+    // The guard looks into the journal before it goes, and waits for whoever writes it.
+    drop(lock);
     end(guard);
     Ok(Findings {
         levers,

@@ -63,7 +63,8 @@ for (const [flags, code, message] of [
   [['--prove'], 64, /--prove needs a load: --on-port/],
   [['--on-port', 'x'], 64, /this goes with --prove only \(--on-port\)/],
   [['--prove', '--on-port', 'x', '--rounds', '99'], 64, /--rounds takes at most 32 rounds \(99\)/],
-  [['--prove', '--on-port', 'x'], 69, /no lever here may be driven/],
+  // A tree where nothing is has no lever.
+  [['--prove', '--on-port', 'x', '--lever-root', '/dev/null'], 80, /nothing to prove: no lever/],
 ]) {
   test(`${flags.join(' ')} is refused before anything starts`, async () => {
     const command = [process.execPath, '-e', 'console.log("started")'];
