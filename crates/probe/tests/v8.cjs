@@ -143,6 +143,31 @@ const scenarios = {
     });
   },
 
+  async compiled() {
+    start();
+    const mark = {};
+    const make = (at) => new vm.Script(`function lazy${at}() { return ${at}; } lazy${at}`);
+    const lazy = Array.from({ length: 50 }, (_, at) => make(at).runInThisContext());
+    // One function that is compiled once, however often it is made.
+    lazy.push(...indirectEval('[1, 2, 3].map((at) => () => at)'));
+    const seen = { scripts: 0, evals: 0, functions: 0 };
+    const one = (what, compile) => {
+      if (measure(compile).jit > 0) seen[what]++;
+    };
+    one('scripts', () => new vm.Script('0'));
+    const first = inspect();
+    mark.bobtailBegin = 1;
+    for (const each of lazy) each();
+    const last = inspect();
+    mark.bobtailLazy = 1;
+    for (let at = 0; at < 20; at++) one('scripts', () => new vm.Script(`var script${at} = ${at};`));
+    for (let at = 0; at < 20; at++) one('evals', () => indirectEval(`var evaluated${at} = ${at};`));
+    for (let at = 0; at < 20; at++) one('functions', () => new Function(`return ${at};`));
+    mark.bobtailEnd = 1;
+    seen.scripts--;
+    return { ...seen, lazy: last.calls.CompileLazy - first.calls.CompileLazy };
+  },
+
   async cache() {
     const source = longSource(50, 5);
     const { cachedData } = new vm.Script(source, { produceCachedData: true });

@@ -35,6 +35,28 @@ for (const node of nodes) {
       assert.equal(sum(own.map(([, count]) => count)), logged, JSON.stringify(calls));
     });
 
+    it('tells as many compilations as V8 logs', async (t) => {
+      const out = temporary(t);
+      const log = path.join(out, 'v8.log');
+      const flags = ['--log-ic', '--log-function-events', `--logfile=${log}`];
+      flags.push('--no-logfile-per-isolate', '--no-lazy-feedback-allocation');
+      const told = await run(node, out, 'compiled', { script, flags });
+      const lines = fs.readFileSync(log, 'utf8').split('\n');
+      const place = (name) =>
+        lines.findIndex((line) => /^StoreIC,/.test(line) && line.includes(name));
+      const [begin, middle, end] = ['Begin', 'Lazy', 'End'].map((name) =>
+        place(`,bobtail${name},`),
+      );
+      const count = (what, from, to) =>
+        lines.slice(from, to).filter((line) => line.startsWith(`function,${what},`)).length;
+      const { lazy, scripts, evals, functions } = told;
+      // As many as are planted, and as V8 logs; a function made of text is an eval to V8's log.
+      assert.deepEqual(told, { lazy: 51, scripts: 20, evals: 20, functions: 20 });
+      assert.equal(lazy, count('parse-function', begin, middle));
+      assert.equal(scripts, count('parse-script', middle, end));
+      assert.equal(evals + functions, count('parse-eval', middle, end));
+    });
+
     it('charges compilation to compilation', async (t) => {
       const out = temporary(t);
       const rounds = await run(node, out, 'compilation', { script });
