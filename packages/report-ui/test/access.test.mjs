@@ -88,10 +88,80 @@ test('the keyboard alone filters, opens a request and finds its cause', async (t
   assert.ok(cause.startsWith(text.trim().split(' ')[0]), `${text} in ${cause}`);
 });
 
+/** Everything on the page that shows something other than at first. */
+const VIEWS = {
+  'bars as shares': (page) => page.getByRole('button', { name: 'as shares' }).click(),
+  'one route': (page) => page.locator('.filters select').first().selectOption({ index: 2 }),
+  'another percentile': (page) => page.locator('.filters select').last().selectOption({ index: 0 }),
+  'the rest only': (page) => page.getByLabel('rest', { exact: true }).check(),
+  'all rows of all tables': async (page) => {
+    const more = page.getByRole('button', { name: /^all \d+ / });
+    while ((await more.count()) > 0) await more.first().click();
+  },
+  'a segment of a request': async (page) => {
+    await page.locator('.requests tbody a').first().click();
+    await page.locator('.edg .chip').first().click();
+  },
+  'a request that is not here': (page) =>
+    page.evaluate(() => {
+      location.hash = '#request=1-0:99999999';
+    }),
+};
+
+for (const colorScheme of ['light', 'dark']) {
+  for (const [name, see] of Object.entries(VIEWS)) {
+    test(`no rule is broken by ${name}, ${colorScheme}, nor is a phone too narrow`, async (t) => {
+      const page = await browser.open(t, file, { colorScheme });
+      await see(page);
+      await assertAccessible(page);
+      await page.setViewportSize({ width: 360, height: 740 });
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= 360, `${wide} wide`);
+    });
+  }
+}
+
+test('a screen reader is told what figures and tables show, and what changes', async (t) => {
+  const page = await browser.open(t, file);
+  await unfold(page);
+  const told = await page.evaluate(() => ({
+    figures: [...document.querySelectorAll('svg[role=img]')].map(
+      (svg) => document.getElementById(svg.getAttribute('aria-labelledby'))?.textContent ?? '',
+    ),
+    unnamed: [...document.querySelectorAll('button, select, input, a')].filter(
+      (one) => !(one.innerText || one.labels?.[0]?.innerText || one.ariaLabel),
+    ).length,
+    sections: [...document.querySelectorAll('section')].filter(
+      (one) => !document.getElementById(one.getAttribute('aria-labelledby'))?.textContent,
+    ).length,
+    headless: [...document.querySelectorAll('table')].filter(
+      (one) => one.querySelectorAll('th[scope]').length === 0,
+    ).length,
+  }));
+  assert.ok(told.figures.length >= 2, told.figures.join());
+  for (const words of told.figures) assert.ok(words.length > 20, words);
+  assert.deepEqual([told.unnamed, told.sections, told.headless], [0, 0, 0]);
+  assert.equal(await page.locator('.cause').getAttribute('aria-live'), 'polite');
+  const levels = await page
+    .locator('h1, h2, h3, h4')
+    .evaluateAll((all) => all.map((one) => Number(one.tagName[1])));
+  levels.reduce((before, level) => {
+    assert.ok(level <= before + 1, `a heading of level ${level} after one of ${before}`);
+    return level;
+  });
+});
+
 test('on paper it is light, whole and without controls', async (t) => {
   const page = await browser.open(t, file, { colorScheme: 'dark' });
+  await page.locator('.requests tbody a').first().click();
   await page.emulateMedia({ media: 'print' });
-  assert.equal(await page.locator('.filters').isVisible(), false);
+  for (const control of ['.filters', '.choice', 'summary', 'button:not(.name, .chip)']) {
+    for (const one of await page.locator(control).all()) {
+      assert.equal(await one.isVisible(), false, await one.innerText());
+    }
+  }
+  assert.ok(await page.locator('.edg .chip').first().isVisible());
+  assert.ok(await page.locator('.timeline svg').isVisible());
   const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   assert.ok(Number(/\d+/.exec(paper)[0]) > 240, paper);
   const pdf = await page.pdf({ format: 'A4' });

@@ -29,6 +29,10 @@ const NAMES = [
   'שלום עולם',
   `long${'x'.repeat(3000)}`,
 ];
+const VIEWPORTS = [
+  { width: 1366, height: 900 },
+  { width: 360, height: 740 },
+];
 const LONE = 'lone \ud800 surrogate';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may be shown
 const HARMFUL = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]/;
@@ -51,15 +55,12 @@ async function assertHarmless(t, folder, file, names) {
   assert.equal(text.match(/<script/gi).length, 2, 'no tag but the two of the page');
   assert.equal(text.match(/<\/script/gi).length, 2);
   assert.equal(text.match(/<!--/g), null);
-  for (const viewport of [
-    { width: 1366, height: 900 },
-    { width: 360, height: 740 },
-  ]) {
+  for (const viewport of VIEWPORTS) {
     const page = await browser.open(t, file, { viewport });
     const more = page.getByRole('button', { name: /^all \d+ / });
     while ((await more.count()) > 0) await more.first().click();
     const links = page.locator('.requests tbody a');
-    for (let index = 0; index < Math.min(4, await links.count()); index += 1) {
+    for (let index = 0; index < Math.min(2, await links.count()); index += 1) {
       await links.nth(index).click();
       await page.locator('.chosen .timeline').waitFor();
     }
@@ -88,7 +89,7 @@ async function assertHarmless(t, folder, file, names) {
     const squeezed = (one) => one.replace(/\s+/g, ' ').trim();
     const pageText = squeezed(shown);
     for (const name of names) assert.ok(pageText.includes(squeezed(plain(name))), name);
-    await assertAccessible(page);
+    if (viewport === VIEWPORTS[0]) await assertAccessible(page);
   }
   const { stdout } = await runBobtail(['report', folder]);
   assert.equal(HARMFUL.exec(stdout), null, JSON.stringify(stdout));

@@ -83,8 +83,9 @@ pub(super) fn not_running(evidence: &Evidence<'_>) -> Option<Finding> {
             times(quota.periods),
             time(quota.throttled_ns),
         ),
-        Some(_) => "run fewer busy processes beside it, or give it processors of its own: its CPU \
-                    quota was never used up"
+        // A process that was moved to another group later may be throttled there.
+        Some(_) => "run fewer busy processes beside it, or give it processors of its own: the CPU \
+                    quota of the group it started in was never used up"
             .to_owned(),
         None => "run fewer busy processes beside it, or give it processors of its own".to_owned(),
     };

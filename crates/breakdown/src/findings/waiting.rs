@@ -34,7 +34,7 @@ pub(super) fn pool_exhausted(evidence: &Evidence<'_>) -> Option<Finding> {
 
 /// One file, host or database takes most of the time.
 pub(super) fn slow_resource(evidence: &Evidence<'_>) -> Option<Finding> {
-    let own_ns = |io: &&Io| io.io_ns - io.pool_wait_ns;
+    let own_ns = |io: &&Io| io.io_ns - io.pool_wait_ns - before_a_connection_ns(evidence, io);
     let outside = |io: &&Io| !matches!(io.kind.as_str(), "timer" | "timers" | "agent");
     let slowest = evidence.tail_io().filter(outside).max_by_key(own_ns)?;
     let impact_ns = own_ns(&slowest);
@@ -89,17 +89,32 @@ fn make_faster(io: &Io) -> String {
     }
 }
 
+/// What requests waited for the answers to others, because those had the connections to it.
+///
+/// Whoever waits in the queue of an agent waits for what is on the way over its connections: that
+/// is on the path, as another request's work, and only its end is of the kind `agent`.
+fn before_a_connection_ns(evidence: &Evidence<'_>, io: &Io) -> u64 {
+    let queued = |other: &Io| is_queue(other) && other.resource == io.resource;
+    match io.kind.as_str() {
+        "agent" => io.io_ns,
+        "read" if evidence.tail_io().any(queued) => io.shared_ns,
+        _ => 0,
+    }
+}
+
+/// Some of the tail waited for a free connection.
+fn is_queue(io: &Io) -> bool {
+    io.kind == "agent" && io.io_ns > 0
+}
+
 /// Requests of this service to another wait for a free connection.
 pub(super) fn agent_queue(evidence: &Evidence<'_>) -> Option<Finding> {
-    let queued = |io: &&Io| io.kind == "agent";
-    let impact_ns: u64 = evidence.tail_io().filter(queued).map(|io| io.io_ns).sum();
+    let waited_ns = |io: &Io| before_a_connection_ns(evidence, io);
+    let impact_ns: u64 = evidence.tail_io().map(waited_ns).sum();
     if evidence.share(impact_ns) < WORTH_TELLING {
         return None;
     }
-    let worst = evidence
-        .tail_io()
-        .filter(queued)
-        .max_by_key(|io| io.io_ns)?;
+    let worst = evidence.tail_io().max_by_key(|io| waited_ns(io))?;
     let sentence = format!(
         "{} of the tail's latency is waiting for a free connection to {}",
         percent(evidence.share(impact_ns)),
@@ -128,7 +143,11 @@ pub(super) fn timer(evidence: &Evidence<'_>) -> Option<Finding> {
 
 /// The wait was for what another request had started.
 pub(super) fn shared_work(evidence: &Evidence<'_>) -> Option<Finding> {
-    let impact_ns: u64 = evidence.tail_io().map(|io| io.shared_ns).sum();
+    let for_others_ns = |io: &Io| match io.kind.as_str() {
+        "agent" => 0,
+        _ => io.shared_ns - before_a_connection_ns(evidence, io),
+    };
+    let impact_ns: u64 = evidence.tail_io().map(for_others_ns).sum();
     if evidence.share(impact_ns) < DOMINANT {
         return None;
     }

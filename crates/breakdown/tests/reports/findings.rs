@@ -15,27 +15,34 @@ fn repeated_at(scene: &str, percentile: f64) -> Report {
     repeated_of(RunFacts::default(), scene, percentile)
 }
 
+const OPENED: &str = "open 900 server\nopen 901 server\nopen 902 client \"db:5432\"\n";
+
 fn repeated_of(run: RunFacts, scene: &str, percentile: f64) -> Report {
-    let mut text = String::from("open 900 server\nopen 901 server\nopen 902 client \"db:5432\"\n");
-    for turn in 0..30 {
-        for line in scene.lines() {
-            let mut line = line.to_owned();
-            for n in 1..=4 {
-                line = line.replace(&format!("${n}"), &(turn * 4 + n).to_string());
-            }
-            let at = |ms: i64| format!("{}ms", i64::from(turn) * 1000 + ms);
-            while let Some(start) = line.find('@') {
-                let rest = &line[start + 1..];
-                let end = rest
-                    .find(|c: char| !c.is_ascii_digit())
-                    .unwrap_or(rest.len());
-                let time = at(rest[..end].parse().unwrap());
-                line.replace_range(start..start + 1 + end, &time);
-            }
-            text += &(line + "\n");
-        }
-    }
+    let turns = (0..30).map(|turn| turned(scene, turn));
+    let text = OPENED.to_owned() + &turns.collect::<String>();
     report_of(run, &[draw(&text)], percentile)
+}
+
+/// A scene at its turn.
+fn turned(scene: &str, turn: i64) -> String {
+    let mut text = String::new();
+    for line in scene.lines() {
+        let mut line = line.to_owned();
+        for n in 1..=4 {
+            line = line.replace(&format!("${n}"), &(turn * 4 + n).to_string());
+        }
+        while let Some(start) = line.find('@') {
+            let rest = &line[start + 1..];
+            let end = rest
+                .find(|c: char| !c.is_ascii_digit())
+                .unwrap_or(rest.len());
+            let ms: i64 = rest[..end].parse().unwrap();
+            let time = format!("{}ms", turn * 1000 + ms);
+            line.replace_range(start..start + 1 + end, &time);
+        }
+        text += &(line + "\n");
+    }
+    text
 }
 
 fn expect<'a>(report: &'a Report, code: &str, impact_ms: u64) -> &'a Finding {
@@ -284,6 +291,69 @@ fn a_shared_promise_is_told() {
         report.findings.iter().any(|f| f.code == "inferred"),
         "{report:#?}"
     );
+}
+
+/// Three requests ask a host over one connection: the third waits for the answers to both others.
+#[test]
+fn a_queue_for_a_connection_is_told_with_all_that_was_before_in_it() {
+    let scene = r#"
+        @0 begin read handle=900 ready=@0
+           source $1 "GET /x"
+           write 902
+           end
+        @1 begin read handle=901 ready=@1
+           source $2 "GET /x"
+           end
+        @2 begin read handle=903 ready=@2
+           source $3 "GET /x"
+           end
+        @51 begin read handle=902 ready=@51
+           sink $1 200
+           micro agent from=#2
+           write 902
+           end
+        @81 begin read handle=902 ready=@81
+           sink $2 200
+           micro agent from=#3
+           write 902
+           end
+        @141 begin read handle=902 ready=@141
+           sink $3 200
+           end"#;
+    let scenes = (0..30).map(|turn| {
+        // Eight events a turn; those above are numbered within theirs.
+        let of_turn = |event: u64| format!("from={}", turn * 8 + event);
+        let lines = scene.replace("from=#2", &of_turn(2));
+        (turn, lines.replace("from=#3", &of_turn(3)))
+    });
+    let mut text = String::from("open 903 server\n");
+    for (turn, lines) in scenes {
+        text += &turned(&lines, turn as i64);
+    }
+    let report = report_of(
+        RunFacts::default(),
+        &[draw(&(OPENED.to_owned() + &text))],
+        75.0,
+    );
+    let finding = expect(&report, "connection-queue", 79);
+    assert!(
+        finding.sentence.ends_with("connection to db:5432"),
+        "{finding:?}"
+    );
+    let impact = |code| {
+        report
+            .findings
+            .iter()
+            .find(|f| f.code == code)
+            .map(|f| f.impact_ns)
+    };
+    assert_eq!(
+        impact("slow-resource"),
+        Some(60_000_000),
+        "{:?}",
+        report.findings
+    );
+    assert_eq!(impact("shared-work"), None, "{:?}", report.findings);
 }
 
 #[test]

@@ -282,7 +282,7 @@ fn not_running_is_blamed_on_the_quota_only_where_that_was_used_up() {
         (Some(used_up), "used up 214 times, which cost 3.20 s"),
         (
             Some(Throttled::default()),
-            "its CPU quota was never used up",
+            "the CPU quota of the group it started in was never used up",
         ),
         (None, "processors of its own"),
     ] {

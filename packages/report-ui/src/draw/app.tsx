@@ -76,8 +76,8 @@ export function App({ page }: { page: Page }) {
             <WorkTable />
           </section>
           <Culprits />
-          <Pauses />
           <Waits />
+          <Pauses />
           <Processes />
           <Requests />
           <Trust />

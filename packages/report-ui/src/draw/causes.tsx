@@ -30,7 +30,8 @@ export function Culprits() {
   const [many, setMany] = useState(false);
   const all = culpritsOf(page, view);
   const count = tailCount(page, view);
-  const shown = many ? all : all.slice(0, ROWS_FIRST);
+  const first = rowsFirst(all);
+  const shown = many ? all : all.slice(0, first);
   const longest = shown[0]?.inflictedNs ?? 0;
   const { percentile } = page.report.tail;
   return (
@@ -62,13 +63,20 @@ export function Culprits() {
           </tbody>
         </table>
       )}
-      {all.length > ROWS_FIRST && (
+      {all.length > first && (
         <button type="button" onClick={() => setMany(!many)}>
           {many ? 'fewer culprits' : `all ${all.length} culprits`}
         </button>
       )}
     </section>
   );
+}
+
+/** How many rows say something: those below one percent of all would bury the others. */
+function rowsFirst(all: readonly CulpritRow[]): number {
+  const wholeNs = all.reduce((sum, { inflictedNs }) => sum + inflictedNs, 0);
+  const telling = all.filter(({ inflictedNs }) => inflictedNs >= wholeNs / 100).length;
+  return Math.min(ROWS_FIRST, telling);
 }
 
 function CulpritLine(props: { row: CulpritRow; count: number; longest: number }) {
