@@ -7,6 +7,7 @@
 
 mod analysis;
 mod comparison;
+pub mod energy;
 mod error;
 mod export;
 mod options;

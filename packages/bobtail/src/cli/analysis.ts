@@ -31,6 +31,7 @@ interface Binding {
   rounds(optionsJson: string): Promise<string>;
   policy(text: string): string;
   version(): string;
+  EnergyMeter: new (root?: string) => EnergyMeter;
   RowReader: new (
     dir: string,
     optionsJson: string,
@@ -295,6 +296,23 @@ export function canonicalPolicy(text: string): string {
     return loadBinding().policy(text);
   } catch (error) {
     throw toFailure(error);
+  }
+}
+
+/** Counts the energy of the machine's processors; to be asked every few minutes at least. */
+export interface EnergyMeter {
+  /** Since it was opened. Throws where a counter cannot be read any longer. */
+  joules(): number;
+}
+
+/** Opens the counters; undefined where nothing is counted, or only for root. */
+export function openEnergyMeter(root?: string): EnergyMeter | undefined {
+  const { EnergyMeter } = loadBinding();
+  try {
+    return new EnergyMeter(root);
+  } catch (error) {
+    if (/^BOBTAIL_(ENERGY|LEVER)_/.test(String((error as Error).message))) return undefined;
+    throw error;
   }
 }
 

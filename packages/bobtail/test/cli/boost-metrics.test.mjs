@@ -1,7 +1,7 @@
 /** `boost --metrics` and `--otlp`: what is told, read by parsers that others wrote. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -20,6 +20,7 @@ const { metricsOf } = dist('metrics/metrics');
 const { renderPrometheus, parseAddress } = dist('metrics/prometheus');
 const { toOtlp, parseEndpoint } = dist('metrics/otlp');
 const { figuresOf, latencyOfBucketNs, since, NOTHING } = dist('latencies');
+const { startMetering } = dist('energy');
 const { summarize } = dist('summary');
 
 const COUNT = 40;
@@ -102,6 +103,32 @@ test('energy is that of the counters where the lever is real', () => {
   const found = parsed(renderPrometheus(metricsOf(live('p', { isEmulated: false }))));
   assert.equal(found.bobtail_energy_joules_total.metrics[0].value, '12.5');
   assert.equal(found.bobtail_energy_ratio, undefined);
+});
+
+test('the counters of all packages are summed, also when they wrap around', (t) => {
+  const root = makeFolder(t);
+  const zone = (name) => join(root, 'sys/class/powercap', name);
+  const write = (name, file, value) => writeFileSync(join(zone(name), file), `${value}\n`);
+  for (const [name, counted] of [
+    ['intel-rapl:0', 'package-0'],
+    ['intel-rapl:1', 'package-1'],
+    // Part of a package, which would count twice.
+    ['intel-rapl:0:0', 'core'],
+  ]) {
+    mkdirSync(zone(name), { recursive: true });
+    write(name, 'name', counted);
+    write(name, 'max_energy_range_uj', 9_999_999);
+    write(name, 'energy_uj', 9_000_000);
+  }
+  const energy = startMetering(root);
+  assert.deepEqual(energy(), { kind: 'measured', joules: 0 });
+  write('intel-rapl:0', 'energy_uj', 9_500_000);
+  write('intel-rapl:1', 'energy_uj', 1_000_000);
+  write('intel-rapl:0:0', 'energy_uj', 9_900_000);
+  assert.deepEqual(energy(), { kind: 'measured', joules: 2.5 });
+  rmSync(join(zone('intel-rapl:0'), 'energy_uj'));
+  assert.equal(energy(), null);
+  assert.equal(startMetering(makeFolder(t))(), null);
 });
 
 test("OpenTelemetry's schema knows every field", () => {

@@ -6,6 +6,7 @@
  */
 import type { DriveOptions } from '../../agent/boost/settings';
 import { readDriverFiles } from './driver-file';
+import { startMetering } from './energy';
 import { type Counted, figuresOf, type RequestFigures, readLatencies, since } from './latencies';
 import { type BoostSummary, summarize } from './summary';
 
@@ -29,6 +30,7 @@ export class LiveBoost {
   readonly #folder: string;
   readonly #drive: DriveOptions;
   readonly #refused: string | undefined;
+  readonly #energy = startMetering();
   readonly #past: { readonly atMs: number; readonly counted: Counted }[] = [];
   readonly #timer: NodeJS.Timeout;
 
@@ -54,7 +56,7 @@ export class LiveBoost {
     const counted = readLatencies(this.#folder);
     const [oldest] = this.#past;
     return {
-      summary: summarize(this.#drive, files, { counted, energy: null }),
+      summary: summarize(this.#drive, files, { counted, energy: this.#energy() }),
       counted,
       recent: figuresOf(oldest === undefined ? counted : since(oldest.counted, counted)),
       isWaiting: files.length === 0,
