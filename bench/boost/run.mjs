@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
 import { startServices } from '../../workloads/harness/services.mjs';
-import { LOAD_CORE, pin } from '../harness/cpu.mjs';
+import { LOAD_CORE, pin, yieldToDatabases } from '../harness/cpu.mjs';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { closedLoop, openLoop, requestBytes } from '../harness/open-loop.mjs';
 import { ARMS, armsOf, BASE, LATENCY_DEFAULT, SERVICES } from './arms.mjs';
@@ -116,6 +116,7 @@ async function run() {
   const needs = [...new Set(services.flatMap((name) => SERVICES[name].needs))];
   const databases = await startServices(needs);
   for (const reason of Object.values(databases.missing)) throw new Error(reason);
+  yieldToDatabases();
   const { environment } = databases;
   const context = { workers: Number(values.workers), node: values.node, environment };
   const arms = armsOf(values.arms.split(','), values.latencies.split(','));

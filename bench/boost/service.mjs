@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cpuNs, LOAD_CORE, SERVER_CORE } from '../harness/cpu.mjs';
+import { cpuNs, LOAD_CORE, ordinaryPriority, SERVER_CORE } from '../harness/cpu.mjs';
 import { Connections } from '../harness/open-loop.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -42,6 +42,7 @@ export class Running {
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    ordinaryPriority(child.pid);
     const abandon = () => child.kill('SIGTERM');
     process.once('exit', abandon);
     try {

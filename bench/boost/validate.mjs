@@ -36,8 +36,9 @@ const { values } = parseArgs({
 const here = fileURLToPath(new URL('.', import.meta.url));
 const BOBTAIL = join(here, '../../packages/bobtail/dist/cli/main.js');
 const FREQUENCIES = { 2.6: 'static:base', 3.3: 'static:3.3', 4: 'static:peak' };
-const WARM_S = 1;
+const WARM_S = 2;
 
+const seconds = Number(values.seconds);
 const startMs = performance.now();
 const isOverdue = () => {
   const secondsMax = Number(values['seconds-max']);
@@ -71,7 +72,7 @@ function bobtail(args, env = {}) {
 
 async function record(service, round, folder, environment) {
   const rates = JSON.parse(readFileSync(join(values.out, 'rates.json'), 'utf8'));
-  const load = [process.execPath, join(here, 'load.mjs'), rates[service], values.seconds, round];
+  const load = [process.execPath, join(here, 'load.mjs'), rates[service], WARM_S + seconds, round];
   const seed = String(round * 1000 + 7);
   const script = join(here, 'services', `${service}.cjs`);
   const command = ['taskset', '-c', String(SERVER_CORE), values.node, script];

@@ -4,7 +4,9 @@
 // is shared: a thread that waits for its core costs nothing here.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import os from 'node:os';
 
+const SPINNING_NICE = 10;
 /** Core of the servers; they alone are to be here. */
 export const SERVER_CORE = 0;
 /** Core of everything else: the load, collectors, databases. */
@@ -22,6 +24,19 @@ export function cpuNs(pid) {
 /** Keeps every thread of `pid`, and what it starts from now on, on one core. */
 export function pin(pid, core) {
   execFileSync('taskset', ['-acp', String(core), String(pid)], { stdio: 'ignore' });
+}
+
+/**
+ * Lets databases on the load's core go first, for this process spins between two requests: they
+ * waited for milliseconds behind it. What it starts from now on is to be given 0 again.
+ */
+export function yieldToDatabases() {
+  os.setPriority(0, SPINNING_NICE);
+}
+
+/** Undoes that for a process that was just started. */
+export function ordinaryPriority(pid) {
+  os.setPriority(pid, 0);
 }
 
 /** Keeps one thread on one core, and leaves the others of its process alone. */

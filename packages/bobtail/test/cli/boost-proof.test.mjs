@@ -40,7 +40,10 @@ test('too few rounds prove nothing, but each arm was driven as it should be', as
   const shares = answer.arms.map(({ rounds }) => rounds[0].boostedShare);
   assert.deepEqual([shares[0], shares[2]], [0, 0]);
   assert.ok(shares[1] > 0.5, `${shares}`);
-  for (const { rounds } of answer.arms) assert.equal(rounds[0].requests, 30);
+  // On each of the load's two connections the last may be answered and not yet counted.
+  for (const { requests } of answer.arms.map(({ rounds }) => rounds[0])) {
+    assert.ok(requests >= 28 && requests <= 30, `${requests}`);
+  }
   assert.ok(answer.energyRelative > 1.8, `${answer.energyRelative}`);
   // Neither folders nor services are left.
   assert.deepEqual(readdirSync(cwd), []);
