@@ -4,9 +4,21 @@
 //
 // The traces are grown (crates/breakdown/examples/grow_recording.rs), not recorded.
 //
-//   node bench/html/run.mjs [--requests 1000,100000] [--rounds 5] [--out DIR]
+//   node bench/html/run.mjs [--requests 1000,100000] [--rounds 5] [--grown DIR] [--out DIR]
+//
+// --grown keeps the recordings there, or takes those that are, so that a busy machine can grow them
+// (--rounds 0) and a quiet one measure. Runs of several sizes with one --out add up.
+// The first page that a browser opens is not counted: it starts the browser's processes.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { cpus, release, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -21,6 +33,7 @@ const { values } = parseArgs({
   options: {
     requests: { type: 'string', default: '1000,10000,100000,1000000' },
     rounds: { type: 'string', default: '5' },
+    grown: { type: 'string' },
     out: { type: 'string' },
   },
 });
@@ -35,7 +48,9 @@ function run(command, args) {
 }
 
 function grow(events, folder) {
-  run('cargo', ['run', '--release', '--quiet', ...EXAMPLE, '--', String(events), folder]);
+  if (!existsSync(folder)) {
+    run('cargo', ['run', '--release', '--quiet', ...EXAMPLE, '--', String(events), folder]);
+  }
   return JSON.parse(run(process.execPath, [main, 'report', folder, '--json'])).requests.count;
 }
 
@@ -59,7 +74,7 @@ function write(folder, file) {
 /** Time from the start of the navigation until the page is drawn and laid out. */
 async function open(browser, file) {
   const page = await browser.newPage({ viewport: { width: 1366, height: 900 } });
-  await page.goto(pathToFileURL(file).href, { waitUntil: 'load' });
+  await page.goto(pathToFileURL(file).href, { waitUntil: 'load', timeout: 0 });
   const drawnMs = await page.evaluate(
     () =>
       new Promise((resolve) => {
@@ -79,13 +94,18 @@ async function open(browser, file) {
 }
 
 const scratch = mkdtempSync(join(tmpdir(), 'bobtail-html-'));
+const grown = values.grown ?? join(scratch, 'grown');
+mkdirSync(grown, { recursive: true });
 const browser = await chromium.launch({ executablePath: findChromium() });
 const rows = [];
 try {
-  const tried = join(scratch, 'tried');
+  const tried = join(grown, 'tried');
   const eventsPerRequest = EVENTS_TRIED / grow(EVENTS_TRIED, tried);
+  const first = join(scratch, 'first.html');
+  write(tried, first);
+  await open(browser, first);
   for (const wanted of values.requests.split(',').map(Number)) {
-    const folder = join(scratch, String(wanted));
+    const folder = join(grown, String(wanted));
     const requests = grow(Math.ceil(wanted * eventsPerRequest), folder);
     const file = join(scratch, `${wanted}.html`);
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -93,11 +113,22 @@ try {
       const took = await open(browser, file);
       rows.push({ requests, round, bytes: statSync(file).size, ...written, ...took });
     }
-    rmSync(folder, { recursive: true });
   }
 } finally {
   await browser.close();
   rmSync(scratch, { recursive: true, force: true });
+}
+
+const csvFile = values.out === undefined ? undefined : join(values.out, 'html.csv');
+if (csvFile !== undefined && existsSync(csvFile)) rows.unshift(...readRows(csvFile));
+
+/** Rows of a run before this one. */
+function readRows(file) {
+  const [header, ...lines] = readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => line.split(','));
+  return lines.map((cells) => Object.fromEntries(header.map((key, i) => [key, Number(cells[i])])));
 }
 
 const median = (name, requests) =>
@@ -115,11 +146,14 @@ const table = [
   ...lines,
 ].join('\n');
 process.stdout.write(`${table}\n`);
-if (values.out !== undefined) {
+if (csvFile !== undefined && rows.length > 0) {
   mkdirSync(values.out, { recursive: true });
   const header = Object.keys(rows[0]);
   const csv = [header, ...rows.map((row) => header.map((key) => row[key]))].map(String).join('\n');
   const host = `${cpus().length} × ${cpus()[0].model}, Linux ${release()}, ${browser.version()}`;
-  writeFileSync(join(values.out, 'html.csv'), `${csv}\n`);
-  writeFileSync(join(values.out, 'html.md'), `${host}, medians of ${ROUNDS}\n\n${table}\n`);
+  writeFileSync(csvFile, `${csv}\n`);
+  writeFileSync(
+    join(values.out, 'html.md'),
+    `${host}, medians; how many rounds of each: html.csv\n\n${table}\n`,
+  );
 }
