@@ -85,7 +85,9 @@ async function record(service, round, folder, environment) {
 
 /** Means over all requests of a recording. */
 async function report(folder) {
-  const { breakdown } = JSON.parse(await bobtail(['report', folder, '--json']));
+  const answer = JSON.parse(await bobtail(['report', folder, '--json']));
+  // The rows of all routes together; their own rows follow.
+  const breakdown = answer.breakdown.filter(({ route }) => route === '*');
   const sum = (figure) => breakdown.reduce((all, row) => all + row.count * row[figure], 0);
   const requests = breakdown.reduce((all, { count }) => all + count, 0);
   const [latencyNs, ioNs, queueNs, execNs] = ['latencyNs', 'ioNs', 'queueNs', 'execNs'].map(
