@@ -42,7 +42,7 @@ export default {
         what: `jit of ${path}`,
         actualNs: total('jitNs'),
         // The recorder's hooks lie around V8's slices; what V8 only parses or installs has none.
-        rangeNs: [0.95 * theirsNs, 1.08 * theirsNs],
+        rangeNs: [0.93 * theirsNs, 1.1 * theirsNs],
         ofNs: total('wholeNs') - total('notRunningNs'),
       };
     });

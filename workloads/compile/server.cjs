@@ -5,15 +5,18 @@ const http = require('node:http');
 const vm = require('node:vm');
 const truth = require('../plant/truth.cjs');
 
-const FUNCTIONS = 1_500;
+/** Few, and large: V8 writes slices for each, and drops them if their writer is not run. */
+const FUNCTIONS = 60;
+const STATEMENTS = 100;
 const CASES = 4_000;
 let sources = 0;
 
 /** Functions that V8 compiles at once, for the parentheses; never the same text twice. */
 function functions() {
   sources += 1;
-  const one = (_, i) =>
-    `(function (a, b) { const c = a * ${i} + ${sources}; return c > b ? a : [c]; });`;
+  const statement = (_, i) => `c = a * ${i} + ${sources}; if (c > b) return [c];`;
+  const body = Array.from({ length: STATEMENTS }, statement).join(' ');
+  const one = (_, i) => `(function (a, b) { let c = ${i}; ${body} return a; });`;
   return Array.from({ length: FUNCTIONS }, one).join('\n');
 }
 
