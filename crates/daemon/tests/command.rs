@@ -52,16 +52,24 @@ fn a_configuration_is_checked_without_touching_anything() {
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 0);
 }
 
-/// A step of the wall clock has nothing to act on: nothing reads it.
+/// A step of the wall clock has nothing to act on: nothing that decides about a lever, holds one
+/// or moves one reads it.
 #[test]
 fn no_source_reads_a_clock_that_can_step() {
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let sources = ["daemon/src", "control/src", "policy/src", "probe/src/act"];
+    let mut folders: Vec<_> = sources.map(|folder| crates.join(folder)).to_vec();
     let mut files = 0;
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
+                continue;
+            }
+            // The kernel stamps what it receives by that clock: for the latencies that are told, by
+            // which nothing is decided.
+            if path.ends_with("act/exchanges.rs") {
                 continue;
             }
             let text = fs::read_to_string(&path).unwrap();
@@ -71,5 +79,5 @@ fn no_source_reads_a_clock_that_can_step() {
             files += 1;
         }
     }
-    assert!(files > 15, "{files} files");
+    assert!(files > 60, "{files} files");
 }

@@ -1,9 +1,16 @@
 /** `boost` of clusters: every worker claims the lever, and none keeps a claim beyond its end. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { BASE, isAlive, makeTree, PEAK, parentOf, startBoosted, until } from './boosted.mjs';
+import {
+  BASE,
+  freePort,
+  isAlive,
+  makeTree,
+  PEAK,
+  parentOf,
+  startBoosted,
+  until,
+} from './boosted.mjs';
 import { get } from './load.mjs';
 import { nodes } from './nodes.mjs';
 import { fixture } from './recordings.mjs';
@@ -19,16 +26,6 @@ async function boostedCluster(t, { node, policy, how = 'primary', workers = 2, p
   const run = await startBoosted(t, { args, node, script });
   await until('all workers drive', () => run.drivers().length >= workers);
   return { tree, ...run };
-}
-
-/** One that was free a moment ago: sockets of one port cannot each be given any. */
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return String(port);
 }
 
 async function stop(run) {

@@ -1,6 +1,7 @@
 /** A boosted service for tests of levers: where it may be raised, and who has it in its hand. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -9,6 +10,7 @@ import {
   rmdirSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fixture } from './recordings.mjs';
@@ -55,6 +57,16 @@ function sessionOf(pid) {
     .replace(/^.*\) /, '')
     .split(' ');
   return Number(fields[3]);
+}
+
+/** A port that was free a moment ago, for what must all be given the same. */
+export async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return String(port);
 }
 
 /** The parent of a process. */
