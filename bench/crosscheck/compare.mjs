@@ -82,14 +82,30 @@ export function compare(samples, { segments, requests, unavailable }) {
 }
 
 /** Time whose owner the sampler could not see may belong to any class. */
-function cell({ bobtail, sampled }, hiddenPercent) {
-  if (bobtail === null) return `– / ${sampled.toFixed(1)}`;
-  const isWithin =
-    bobtail >= sampled - POINTS_MAX && bobtail <= sampled + hiddenPercent + POINTS_MAX;
-  return `${bobtail.toFixed(1)} / ${sampled.toFixed(1)}${isWithin ? '' : ' ✗'}`;
+function isWithin({ bobtail, sampled }, hiddenPercent) {
+  return bobtail >= sampled - POINTS_MAX && bobtail <= sampled + hiddenPercent + POINTS_MAX;
 }
 
-/** Markdown: Bobtail's percentage / the sampler's, per class. */
+function cell(share, hiddenPercent) {
+  const { bobtail, sampled } = share;
+  if (bobtail === null) return `– / ${sampled.toFixed(1)}`;
+  const mark = isWithin(share, hiddenPercent) ? '' : ' ✗';
+  return `${bobtail.toFixed(1)} / ${sampled.toFixed(1)}${mark}`;
+}
+
+/** How many shares agree, and how sure that is. */
+function verdict(results) {
+  const told = results.flatMap(({ shares, hiddenPercent }) =>
+    CLASSES.map((name) => ({ share: shares[name], hiddenPercent })),
+  );
+  const agreeing = told.filter(({ share, hiddenPercent }) => isWithin(share, hiddenPercent));
+  const errors = Math.min(...results.map((one) => POINTS_MAX / one.standardErrorPoints));
+  const sure = `${POINTS_MAX} points are at least ${errors.toFixed(1)} standard errors`;
+  const text = `${agreeing.length} of ${told.length} shares within ${POINTS_MAX} points; ${sure}\n`;
+  return { text, agrees: agreeing.length === told.length };
+}
+
+/** Markdown: Bobtail's percentage / the sampler's, per class; and whether all agree. */
 export function table(results) {
   const lines = [
     '| Node | program | gc | jit | ic | native | hidden | probe | samples (± points) |',
@@ -102,5 +118,6 @@ export function table(results) {
     const count = `${samples} (± ${result.standardErrorPoints.toFixed(1)})`;
     lines.push(`| ${node} | ${program} | ${cells.join(' | ')} | ${others} | ${count} |`);
   }
-  return `${lines.join('\n')}\n`;
+  const { text, agrees } = verdict(results);
+  return { markdown: `${lines.join('\n')}\n\n${text}`, agrees };
 }

@@ -12,6 +12,10 @@ import { PERIOD_NS } from './samples.mjs';
 
 const WARM_MS = 1500;
 const PERF_START_MS = 300;
+/** Copied of the stack at each sample: what decides is nearer to the leaf than that. */
+const STACK_BYTES = 8192;
+/** 16 MB of samples come each second; what has no room is lost. */
+const BUFFER = '64M';
 
 pin(process.pid, LOAD_CORE);
 const { PORT, CROSSCHECK_PERF, CROSSCHECK_MS } = process.env;
@@ -25,8 +29,10 @@ await closedLoop(connections, { ...load, durationMs: WARM_MS });
 const running = ['-e', `task-clock/period=${PERIOD_NS}/`];
 const blocked = ['-e', 'context-switches/period=1/', '--switch-events'];
 const event = [...running, ...blocked, '-k', 'CLOCK_MONOTONIC'];
-const where = ['--call-graph', 'fp', '-t', pid, '-o', CROSSCHECK_PERF];
-const perf = spawn('perf', ['record', '--quiet', ...event, ...where], {
+// Not by frame pointers: libc keeps none, and what allocates for a compilation is to be seen.
+const stacks = ['--call-graph', `dwarf,${STACK_BYTES}`, '-m', BUFFER];
+const where = ['-t', pid, '-o', CROSSCHECK_PERF];
+const perf = spawn('perf', ['record', '--quiet', ...event, ...stacks, ...where], {
   stdio: ['ignore', 'ignore', 'inherit'],
 });
 const ended = once(perf, 'exit');

@@ -2,9 +2,10 @@
 // watched the same thread in the same run. Needs perf(1), and cargo for the text form of a trace.
 //
 //   node bench/crosscheck/run.mjs [--node PATH]… [--program NAME]… [--seconds 12] [--lock FILE]
-//     [--v8-flag=--single-threaded]… [--keep DIR] [--out FILE]
+//     [--v8-flag=--single-threaded]… [--keep DIR [--record-only]] [--kept DIR] [--out FILE]
 //
-// With `--single-threaded` V8 collects and compiles on the thread itself: nothing is hidden then.
+// Where comparing would disturb others, `--record-only` leaves it to a later run with `--kept`.
+// Ends with 1 where a share differs too much.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,6 +22,8 @@ import { readSamples } from './samples.mjs';
 const here = fileURLToPath(new URL('.', import.meta.url));
 const bobtail = join(here, '../../packages/bobtail/dist/cli/main.js');
 const PROGRAMS = ['collections', 'compilation', 'shapes'];
+const RECORDING = 'recording.bobtail';
+const SAMPLES = 'perf.data';
 const { values } = parseArgs({
   options: {
     node: { type: 'string', multiple: true },
@@ -29,41 +32,57 @@ const { values } = parseArgs({
     'v8-flag': { type: 'string', multiple: true, default: [] },
     lock: { type: 'string' },
     keep: { type: 'string' },
+    'record-only': { type: 'boolean', default: false },
+    kept: { type: 'string' },
     out: { type: 'string' },
   },
 });
 
 /** Records `program` under load; samples go to `perf.data` beside the recording. */
 async function record({ node, program, folder }) {
-  const out = join(folder, 'recording.bobtail');
+  const out = join(folder, RECORDING);
   const load = `'${process.execPath}' '${join(here, 'drive.mjs')}'`;
   const target = [node, ...values['v8-flag'], join(here, 'programs', `${program}.cjs`)];
   const flags = ['--quiet', '--no-report', '--out', out, '--on-port', load];
   const command = [process.execPath, bobtail, 'record', ...flags, '--', ...target];
   const env = {
     ...process.env,
-    CROSSCHECK_PERF: join(folder, 'perf.data'),
+    CROSSCHECK_PERF: join(folder, SAMPLES),
     CROSSCHECK_MS: String(Number(values.seconds) * 1000),
   };
   const stdio = ['ignore', 'ignore', 'inherit'];
   const child = spawn(command[0], command.slice(1), { env, stdio });
-  const [code] = await once(child, 'exit');
-  return { out, samples: env.CROSSCHECK_PERF, code };
+  await once(child, 'exit');
 }
 
-async function check(node, program) {
-  const version = execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim();
-  const folder = values.keep
-    ? join(values.keep, `${version}-${program}`)
-    : mkdtempSync(join(tmpdir(), 'bobtail-crosscheck-'));
+function versionOf(node) {
+  return execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim();
+}
+
+async function recordIn(folder, node, program) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
+  await quietly(values.lock, () => record({ node, program, folder }));
+}
+
+async function compareIn(folder, node, program) {
+  const measured = await readSegments(join(folder, RECORDING));
+  const result = compare(readSamples(join(folder, SAMPLES)), measured);
+  process.stderr.write(`Node ${node}, ${program}: ${result.samples} samples\n`);
+  return { node, program, ...result };
+}
+
+/** One cell; undefined where it is only recorded. */
+async function check(node, program) {
+  const version = versionOf(node);
+  const name = `${version}-${program}`;
+  if (values.kept) return compareIn(join(values.kept, name), version, program);
+  const folder = values.keep
+    ? join(values.keep, name)
+    : mkdtempSync(join(tmpdir(), 'bobtail-crosscheck-'));
   try {
-    const recorded = await quietly(values.lock, () => record({ node, program, folder }));
-    const measured = await readSegments(recorded.out);
-    const result = compare(readSamples(recorded.samples), measured);
-    process.stderr.write(`Node ${version}, ${program}: ${result.samples} samples\n`);
-    return { node: version, program, ...result };
+    await recordIn(folder, node, program);
+    return values['record-only'] ? undefined : await compareIn(folder, version, program);
   } finally {
     if (!values.keep) rmSync(folder, { recursive: true, force: true });
   }
@@ -71,10 +90,16 @@ async function check(node, program) {
 
 const results = [];
 for (const node of values.node ?? nodeBinaries()) {
-  for (const program of values.program ?? PROGRAMS) results.push(await check(node, program));
+  for (const program of values.program ?? PROGRAMS) {
+    const result = await check(node, program);
+    if (result !== undefined) results.push(result);
+  }
 }
-const markdown = table(results);
-process.stdout.write(markdown);
+if (!values['record-only']) {
+  const { markdown, agrees } = table(results);
+  process.stdout.write(markdown);
+  process.exitCode = agrees ? 0 : 1;
+}
 if (values.out) {
   mkdirSync(dirname(values.out), { recursive: true });
   writeFileSync(values.out, `${JSON.stringify(results, null, 1)}\n`);

@@ -76,7 +76,7 @@ function classOf(symbol) {
   return CLASSES.find(([, pattern]) => pattern.test(symbol))?.[0];
 }
 
-/** The probe's own code, which keeps no frame pointers either: only a leaf shows it. */
+/** The probe's own code: by its leaf, since V8 runs below its wrappers. */
 const PROBE = /^(<?bobtail_probe::|__tls_get_addr)/;
 
 function workOf(symbols) {
@@ -110,10 +110,14 @@ function records(text) {
  */
 export function readSamples(file) {
   const fields = ['-F', 'event,tid,time,ip,sym', '--show-switch-events'];
-  const { stdout, status, stderr } = spawnSync('perf', ['script', '--ns', ...fields, '-i', file], {
-    encoding: 'utf8',
-    maxBuffer: 2 ** 30,
-  });
+  const { stdout, status, stderr } = spawnSync(
+    'perf',
+    ['script', '--ns', '--no-inline', ...fields, '-i', file],
+    {
+      encoding: 'utf8',
+      maxBuffer: 2 ** 30,
+    },
+  );
   if (status !== 0) throw new Error(`perf script ended with ${status}: ${stderr.slice(0, 300)}`);
   const samples = [];
   let symbolsAtSwitch = [];
@@ -130,7 +134,7 @@ export function readSamples(file) {
         slept: true,
         ...workOf(symbolsAtSwitch),
       };
-      // libc keeps no frame pointers: who waits on a condition is not to be seen.
+      // The stack ends within libc: who waits on a condition is not to be seen.
       const isHidden =
         slept.work === 'native' && !symbolsAtSwitch.some((name) => CALLBACK.test(name));
       samples.push(isHidden ? { ...slept, work: 'hidden' } : slept);
