@@ -8,15 +8,13 @@ import { fileURLToPath } from 'node:url';
 const addon = fileURLToPath(
   new URL('../../packages/bobtail/native/bobtail-binding.node', import.meta.url),
 );
-const { places, report } = createRequire(import.meta.url)(addon);
+const { survey, report } = createRequire(import.meta.url)(addon);
 const KIB = 1024;
 
 const idleBytes = process.resourceUsage().maxRSS * KIB;
 const cpuBefore = process.cpuUsage();
 const startMs = performance.now();
-// The command line asks for the places first, to look them up in source maps; there are none here.
-await places(process.argv[2]);
-const answer = JSON.parse(await report(process.argv[2], '{}'));
+const answer = JSON.parse(await report(await survey(process.argv[2]), '{}'));
 const wallMs = performance.now() - startMs;
 const cpu = process.cpuUsage(cpuBefore);
 console.log(

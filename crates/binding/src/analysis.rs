@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use bobtail_breakdown::{
-    Aggregate, Explain, Population, RunFacts, Survey, TraceInfo, aggregate,
-    explain as explain_requests, report as put_together, slowest, survey,
+    Aggregate, Explain, RunFacts, Survey, TraceInfo, aggregate, explain as explain_requests,
+    report as put_together, slowest, survey,
 };
 use bobtail_trace::record::{LossKind, RequestId};
 use bobtail_trace::{OnDamage, TraceReader};
@@ -19,31 +19,23 @@ use crate::error::BindingError;
 use crate::options::{ExplainManyOptions, ExplainOptions, ReportOptions, parse};
 use crate::recording::{Recording, TracePath};
 use crate::sources::Names;
+use crate::surveyed::Surveyed;
 use crate::trace_file::TraceFile;
 
 /// The report as JSON.
-pub fn report(dir: &Path, options_json: &str) -> Result<String, BindingError> {
+pub fn report(surveyed: &Surveyed, options_json: &str) -> Result<String, BindingError> {
     let options: ReportOptions = parse(options_json)?;
     options.check()?;
-    let recording = Recording::open(dir)?;
-    let surveys = survey_all(&recording, 0)?;
-    let population = Population::of(&surveys, options.percentile);
-    if population.latencies.count() == 0 {
-        return Err(why_nothing(&recording, &surveys));
-    }
+    let Surveyed { recording, surveys } = surveyed;
+    let population = surveyed.population(options.percentile);
     let mut sums = Aggregate::new();
-    for (trace, survey) in recording.traces.iter().zip(&surveys) {
+    for (trace, survey) in recording.traces.iter().zip(surveys) {
         let reader = open(trace)?;
         let strings = names(&reader);
         aggregate(&mut sums, reader, &strings, survey, &population)
             .map_err(|error| trace.failure(error))?;
     }
-    to_json(&put_together(
-        facts(&recording),
-        &surveys,
-        &population,
-        &sums,
-    ))
+    to_json(&put_together(facts(recording), surveys, &population, &sums))
 }
 
 /// How often the slowest is looked for again in a recording that overwrites it meanwhile.

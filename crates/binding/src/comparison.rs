@@ -9,12 +9,12 @@ use bobtail_breakdown::compare::{
     Diff, DiffSide, Profile, ROUNDS_MAX, diff as compare, diff_page as page_of,
     gauge as gauge_profile, profile, rounds as compare_rounds,
 };
-use bobtail_breakdown::{Population, Survey, TAIL_PERCENTILE, diff_side};
+use bobtail_breakdown::{Population, TAIL_PERCENTILE, diff_side};
 
-use crate::analysis::{facts, names, open, survey_all, to_json, why_nothing};
+use crate::analysis::{facts, names, open, to_json};
 use crate::error::BindingError;
 use crate::options::{GaugeOptions, ReportOptions, RoundsOptions, parse};
-use crate::recording::Recording;
+use crate::surveyed::Surveyed;
 
 /// Figures of a recording with their intervals, as a JSON array.
 pub fn gauge(dir: &Path, options_json: &str) -> Result<String, BindingError> {
@@ -22,33 +22,32 @@ pub fn gauge(dir: &Path, options_json: &str) -> Result<String, BindingError> {
     let percentile = options.percentile;
     ReportOptions { percentile }.check()?;
     let surveyed = Surveyed::of(dir)?;
-    let population = Population::of(&surveyed.surveys, percentile);
+    let population = surveyed.population(percentile);
     let profile = surveyed.profile(&population)?;
     to_json(&gauge_profile(&profile, &options.gauges))
 }
 
 /// The difference of two recordings as JSON.
-pub fn diff(dir_a: &Path, dir_b: &Path, options_json: &str) -> Result<String, BindingError> {
-    let (diff, _) = compared(dir_a, dir_b, options_json)?;
+pub fn diff(a: &Surveyed, b: &Surveyed, options_json: &str) -> Result<String, BindingError> {
+    let (diff, _) = compared(a, b, options_json)?;
     to_json(&diff)
 }
 
 /// What the page of a difference shows, as JSON.
-pub fn diff_page(dir_a: &Path, dir_b: &Path, options_json: &str) -> Result<String, BindingError> {
-    let (diff, [a, b]) = compared(dir_a, dir_b, options_json)?;
+pub fn diff_page(a: &Surveyed, b: &Surveyed, options_json: &str) -> Result<String, BindingError> {
+    let (diff, [a, b]) = compared(a, b, options_json)?;
     to_json(&page_of(diff, &a, &b))
 }
 
 fn compared(
-    dir_a: &Path,
-    dir_b: &Path,
+    a: &Surveyed,
+    b: &Surveyed,
     options_json: &str,
 ) -> Result<(Diff, [Profile; 2]), BindingError> {
     let options: ReportOptions = parse(options_json)?;
     options.check()?;
-    let [a, b] = [Surveyed::of(dir_a)?, Surveyed::of(dir_b)?];
     // The tail of both begins at the same percentile, which both must support.
-    let [of_a, of_b] = [&a, &b].map(|one| Population::of(&one.surveys, options.percentile));
+    let [of_a, of_b] = [a, b].map(|one| one.population(options.percentile));
     let percentile = of_a.tail.percentile.min(of_b.tail.percentile);
     let [(side_a, profile_a), (side_b, profile_b)] = [a.side(percentile)?, b.side(percentile)?];
     let diff = compare((side_a, &profile_a), (side_b, &profile_b), percentile);
@@ -58,7 +57,7 @@ fn compared(
 /// The latencies of a recording as JSON.
 pub fn latencies(dir: &Path) -> Result<String, BindingError> {
     let surveyed = Surveyed::of(dir)?;
-    let population = Population::of(&surveyed.surveys, TAIL_PERCENTILE);
+    let population = surveyed.population(TAIL_PERCENTILE);
     let buckets: Vec<(u64, u64)> = population.latencies.buckets().collect();
     to_json(&buckets)
 }
@@ -77,22 +76,7 @@ pub fn rounds(options_json: &str) -> Result<String, BindingError> {
     }
 }
 
-/// A recording after the first pass; it has finished requests.
-struct Surveyed {
-    recording: Recording,
-    surveys: Vec<Survey>,
-}
-
 impl Surveyed {
-    fn of(dir: &Path) -> Result<Self, BindingError> {
-        let recording = Recording::open(dir)?;
-        let surveys = survey_all(&recording, 0)?;
-        if surveys.iter().all(|survey| survey.latencies.count() == 0) {
-            return Err(why_nothing(&recording, &surveys));
-        }
-        Ok(Self { recording, surveys })
-    }
-
     fn profile(&self, population: &Population) -> Result<Profile, BindingError> {
         let mut sums = Profile::new(&self.surveys, population);
         for (trace, survey) in self.recording.traces.iter().zip(&self.surveys) {
@@ -104,7 +88,7 @@ impl Surveyed {
     }
 
     fn side(&self, percentile: f64) -> Result<(DiffSide, Profile), BindingError> {
-        let population = Population::of(&self.surveys, percentile);
+        let population = self.population(percentile);
         let profile = self.profile(&population)?;
         let side = diff_side(facts(&self.recording), &self.surveys, &population);
         Ok((side, profile))

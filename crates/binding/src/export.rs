@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 
 use bobtail_breakdown::{Population, Survey};
 use bobtail_export::{
@@ -17,11 +16,12 @@ use bobtail_trace::TraceError;
 use bobtail_trace::record::{Ns, RequestId};
 use serde::Serialize;
 
-use crate::analysis::{find, names, open, survey_all, to_json, why_nothing};
+use crate::analysis::{find, names, open, to_json};
 use crate::error::BindingError;
 use crate::options::{ExportOptions, Format, parse};
 use crate::recording::Recording;
 use crate::sources::Names;
+use crate::surveyed::Surveyed;
 
 const BUFFER_BYTES: usize = 1 << 18;
 
@@ -35,34 +35,30 @@ struct Exported {
 }
 
 /// Writes the file and says what is in it, as JSON.
-pub fn export(dir: &Path, options_json: &str) -> Result<String, BindingError> {
-    run(dir, options_json, Job::write)
+pub fn export(surveyed: &Surveyed, options_json: &str) -> Result<String, BindingError> {
+    run(surveyed, options_json, |job, picked| job.write(picked))
 }
 
 /// Hands on rows of tables, and at last says what is in them, as JSON.
 pub fn rows(
-    dir: &Path,
+    surveyed: &Surveyed,
     options_json: &str,
     sink: &mut dyn FnMut(String) -> io::Result<()>,
 ) -> Result<String, BindingError> {
-    run(dir, options_json, |job, picked| job.rows(picked, sink))
+    run(surveyed, options_json, |job, picked| job.rows(picked, sink))
 }
 
 fn run(
-    dir: &Path,
+    surveyed: &Surveyed,
     options_json: &str,
-    write: impl FnOnce(&Job, &[Picked]) -> Result<u64, BindingError>,
+    write: impl FnOnce(&Job<'_>, &[Picked]) -> Result<u64, BindingError>,
 ) -> Result<String, BindingError> {
     let options: ExportOptions = parse(options_json)?;
     options.check()?;
-    let recording = Recording::open(dir)?;
-    let surveys = survey_all(&recording, 0)?;
-    let population = Population::of(&surveys, options.percentile());
-    if population.latencies.count() == 0 {
-        return Err(why_nothing(&recording, &surveys));
-    }
+    let Surveyed { recording, surveys } = surveyed;
+    let population = surveyed.population(options.percentile());
     let job = Job {
-        wanted: wanted(&options, &surveys, &population),
+        wanted: wanted(&options, surveys, &population),
         tail_from_ns: population.tail.threshold_ns,
         recording,
         surveys,
@@ -97,11 +93,11 @@ fn wanted(options: &ExportOptions, surveys: &[Survey], population: &Population) 
 }
 
 /// One export under way.
-struct Job {
+struct Job<'a> {
     options: ExportOptions,
     wanted: Wanted,
-    recording: Recording,
-    surveys: Vec<Survey>,
+    recording: &'a Recording,
+    surveys: &'a [Survey],
     tail_from_ns: u64,
 }
 
@@ -111,7 +107,7 @@ struct Picked {
     times_ns: Vec<(Ns, Ns)>,
 }
 
-impl Job {
+impl Job<'_> {
     /// The requests of each trace that are exported; an error when there are none.
     fn picked(&self) -> Result<Vec<Picked>, BindingError> {
         if self.wanted == Wanted::ALL && self.options.requests.is_none() {
@@ -122,7 +118,7 @@ impl Job {
             return Ok(all.collect());
         }
         let named = self.named()?;
-        let traces = self.recording.traces.iter().zip(&self.surveys).enumerate();
+        let traces = self.recording.traces.iter().zip(self.surveys).enumerate();
         let candidates: Result<Vec<_>, BindingError> = traces
             .map(|(index, (trace, survey))| {
                 let reader = open(trace)?;
@@ -145,14 +141,14 @@ impl Job {
         let Some(ids) = &self.options.requests else {
             return Ok(None);
         };
-        let found = ids.iter().map(|id| find(&self.recording, id));
+        let found = ids.iter().map(|id| find(self.recording, id));
         found.collect::<Result<_, _>>().map(Some)
     }
 
     /// Refuses what nothing fits: every id, and the rest together.
     fn check(&self, picked: &[Vec<Candidate>]) -> Result<(), BindingError> {
         for id in self.options.requests.iter().flatten() {
-            let (index, request) = find(&self.recording, id)?;
+            let (index, request) = find(self.recording, id)?;
             if !picked[index].iter().any(|one| one.request.0 == request) {
                 return Err(BindingError::UnknownRequest { id: id.clone() });
             }
@@ -268,7 +264,7 @@ impl Job {
         mut one: impl FnMut(&Source<'_, Names>, [Reader; N]) -> Written,
     ) -> Result<u64, BindingError> {
         let mut count = 0;
-        let traces = self.recording.traces.iter().zip(&self.surveys);
+        let traces = self.recording.traces.iter().zip(self.surveys);
         for ((trace, survey), picked) in traces.zip(picked) {
             let first = open(trace)?;
             let source = Source {

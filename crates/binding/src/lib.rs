@@ -16,31 +16,41 @@ pub mod policy;
 mod recording;
 mod rows;
 mod sources;
+mod surveyed;
 mod task;
 mod trace_file;
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
+use crate::surveyed::{FirstPass, SurveyedHandle};
 use crate::task::Analysis;
 
 /// `places(dir)`: where code was seen running, as a JSON array of `{"function", "file", "line",
-/// "column", "recordedMs"}`. Rejects like `report`.
+/// "column", "recordedMs"}`. A pass of its own: `survey` tells them for nothing. Rejects like
+/// `report`.
 #[napi]
 pub fn places(dir: String) -> AsyncTask<Analysis> {
     Analysis::of(None, move || sources::places(dir.as_ref()))
 }
 
-/// `report(dir, optionsJson, originalsJson)`: the answer of `bobtail report --json`, as text.
+/// `survey(dir)`: the first pass over a recording, for the analyses that take it; its `places` are
+/// those of `places`. Rejects like `report`.
+#[napi(ts_return_type = "Promise<Surveyed>")]
+pub fn survey(dir: String) -> AsyncTask<FirstPass> {
+    FirstPass::over(dir)
+}
+
+/// `report(surveyed, optionsJson, originalsJson)`: the answer of `bobtail report --json`, as text.
 ///
 /// Options: `{"percentile": 99.9}`. Rejects with `BOBTAIL_<CODE>: <message>`.
 #[napi]
 pub fn report(
-    dir: String,
+    survey: &SurveyedHandle,
     options_json: String,
     originals_json: Option<String>,
 ) -> AsyncTask<Analysis> {
-    Analysis::of_folder(dir, options_json, originals_json, analysis::report)
+    Analysis::of_surveyed(survey, options_json, originals_json, analysis::report)
 }
 
 /// `explain(dir, optionsJson, originalsJson)`: the answer of `bobtail explain --json`, as text.
@@ -68,31 +78,31 @@ pub fn explain_many(
     Analysis::of_folder(dir, options_json, originals_json, analysis::explain_many)
 }
 
-/// `exportTo(dir, optionsJson, originalsJson)`: writes a file of another tool; what is in it,
+/// `exportTo(surveyed, optionsJson, originalsJson)`: writes a file of another tool; what is in it,
 /// as text.
 ///
 /// Options: `{"format": "perfetto", "file": …, "out": …}` and which requests (`ExportOptions`).
 /// Rejects like `report`; what was written until then stays.
 #[napi]
 pub fn export_to(
-    dir: String,
+    survey: &SurveyedHandle,
     options_json: String,
     originals_json: Option<String>,
 ) -> AsyncTask<Analysis> {
-    Analysis::of_folder(dir, options_json, originals_json, export::export)
+    Analysis::of_surveyed(survey, options_json, originals_json, export::export)
 }
 
-/// `page(dir, optionsJson, originalsJson)`: what the HTML page shows, with the report in it, as
-/// text.
+/// `page(surveyed, optionsJson, originalsJson)`: what the HTML page shows, with the report in it,
+/// as text.
 ///
 /// Options and rejections as of `report`.
 #[napi]
 pub fn page(
-    dir: String,
+    survey: &SurveyedHandle,
     options_json: String,
     originals_json: Option<String>,
 ) -> AsyncTask<Analysis> {
-    Analysis::of_folder(dir, options_json, originals_json, page::page)
+    Analysis::of_surveyed(survey, options_json, originals_json, page::page)
 }
 
 /// `gauge(dir, optionsJson, originalsJson)`: a JSON array with one answer for each wanted figure.
@@ -109,34 +119,37 @@ pub fn gauge(
     Analysis::of_folder(dir, options_json, originals_json, comparison::gauge)
 }
 
-/// `diff(dirA, dirB, optionsJson, originalsJson)`: the answer of `bobtail diff --json`, as text.
+/// `diff(surveyedA, surveyedB, optionsJson, originalsJson)`: the answer of `bobtail diff --json`,
+/// as text.
 ///
 /// Options: `{"percentile": 99.9}`. Rejects like `report`.
 #[napi]
 pub fn diff(
-    dir_a: String,
-    dir_b: String,
+    survey_a: &SurveyedHandle,
+    survey_b: &SurveyedHandle,
     options_json: String,
     originals_json: Option<String>,
 ) -> AsyncTask<Analysis> {
+    let [a, b] = [survey_a.surveyed(), survey_b.surveyed()];
     Analysis::of(originals_json, move || {
-        comparison::diff(dir_a.as_ref(), dir_b.as_ref(), &options_json)
+        comparison::diff(&a, &b, &options_json)
     })
 }
 
-/// `diffPage(dirA, dirB, optionsJson, originalsJson)`: what the HTML page of a difference shows,
-/// with the difference in it, as text.
+/// `diffPage(surveyedA, surveyedB, optionsJson, originalsJson)`: what the HTML page of a
+/// difference shows, with the difference in it, as text.
 ///
 /// Options and rejections as of `diff`.
 #[napi]
 pub fn diff_page(
-    dir_a: String,
-    dir_b: String,
+    survey_a: &SurveyedHandle,
+    survey_b: &SurveyedHandle,
     options_json: String,
     originals_json: Option<String>,
 ) -> AsyncTask<Analysis> {
+    let [a, b] = [survey_a.surveyed(), survey_b.surveyed()];
     Analysis::of(originals_json, move || {
-        comparison::diff_page(dir_a.as_ref(), dir_b.as_ref(), &options_json)
+        comparison::diff_page(&a, &b, &options_json)
     })
 }
 

@@ -3,30 +3,22 @@
 //! The report comes out of the same passes, so that the page and `report --json` cannot differ; one
 //! more pass explains the requests that are shown in full.
 
-use std::path::Path;
+use bobtail_breakdown::{Aggregate, Page, Tally, aggregate_and, report as put_together};
 
-use bobtail_breakdown::{
-    Aggregate, Page, Population, SLOWEST_SHOWN, Tally, aggregate_and, report as put_together,
-};
-
-use crate::analysis::{facts, names, open, survey_all, to_json, trace_info, why_nothing};
+use crate::analysis::{facts, names, open, to_json, trace_info};
 use crate::error::BindingError;
 use crate::options::{ReportOptions, parse};
-use crate::recording::Recording;
+use crate::surveyed::Surveyed;
 
 /// What the page shows, as JSON.
-pub fn page(dir: &Path, options_json: &str) -> Result<String, BindingError> {
+pub fn page(surveyed: &Surveyed, options_json: &str) -> Result<String, BindingError> {
     let options: ReportOptions = parse(options_json)?;
     options.check()?;
-    let recording = Recording::open(dir)?;
-    let surveys = survey_all(&recording, SLOWEST_SHOWN)?;
-    let population = Population::of(&surveys, options.percentile);
-    if population.latencies.count() == 0 {
-        return Err(why_nothing(&recording, &surveys));
-    }
+    let Surveyed { recording, surveys } = surveyed;
+    let population = surveyed.population(options.percentile);
     let mut sums = Aggregate::new();
     let mut tally = Tally::new(&population, surveys.len());
-    for (index, (trace, survey)) in recording.traces.iter().zip(&surveys).enumerate() {
+    for (index, (trace, survey)) in recording.traces.iter().zip(surveys).enumerate() {
         let reader = open(trace)?;
         let strings = names(&reader);
         let mut counting = tally.of_trace(index, &strings, survey);
@@ -35,13 +27,13 @@ pub fn page(dir: &Path, options_json: &str) -> Result<String, BindingError> {
         })
         .map_err(|error| trace.failure(error))?;
     }
-    let report = put_together(facts(&recording), &surveys, &population, &sums);
-    let mut page = Page::of(tally, &surveys, &sums);
+    let report = put_together(facts(recording), surveys, &population, &sums);
+    let mut page = Page::of(tally, surveys, &sums);
     for (index, trace) in recording.traces.iter().enumerate() {
         if page.wants(index) {
             let reader = open(trace)?;
             let strings = names(&reader);
-            let info = trace_info(&recording, trace, &reader);
+            let info = trace_info(recording, trace, &reader);
             page.show(index, &info, reader, &strings)
                 .map_err(|error| trace.failure(error))?;
         }

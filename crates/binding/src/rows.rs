@@ -5,7 +5,6 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -17,6 +16,7 @@ use napi_derive::napi;
 use crate::error::BindingError;
 use crate::export;
 use crate::sources::knowing;
+use crate::surveyed::{Surveyed, SurveyedHandle};
 
 type Pieces = Receiver<std::result::Result<String, BindingError>>;
 
@@ -31,11 +31,16 @@ pub struct RowReader {
 impl RowReader {
     /// Starts to read. Options as for `exportTo`, with the format `rows`.
     #[napi(constructor)]
-    pub fn new(dir: String, options_json: String, originals_json: Option<String>) -> Self {
+    pub fn new(
+        survey: &SurveyedHandle,
+        options_json: String,
+        originals_json: Option<String>,
+    ) -> Self {
+        let surveyed = survey.surveyed();
         let (sender, receiver) = sync_channel(1);
         thread::spawn(move || {
             let originals = originals_json.as_deref();
-            read(&PathBuf::from(dir), &options_json, originals, &sender);
+            read(&surveyed, &options_json, originals, &sender);
         });
         Self {
             pieces: Arc::new(Mutex::new(receiver)),
@@ -52,7 +57,7 @@ impl RowReader {
 }
 
 fn read(
-    dir: &std::path::Path,
+    surveyed: &Surveyed,
     options_json: &str,
     originals_json: Option<&str>,
     sender: &SyncSender<std::result::Result<String, BindingError>>,
@@ -62,7 +67,7 @@ fn read(
     let mut sink = |piece| sender.send(Ok(piece)).map_err(gone);
     let run = || {
         knowing(originals_json, || {
-            export::rows(dir, options_json, &mut sink)
+            export::rows(surveyed, options_json, &mut sink)
         })
     };
     let last = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {

@@ -2,26 +2,24 @@
 //!
 //! Reading source maps is the business of JavaScript, which has the libraries for them. So the
 //! places of a recording are told first, and what JavaScript knows of them comes with the options
-//! of the analysis. Asking while the analysis runs would save the pass over the trace, but a pool
-//! thread that waits for the thread of its caller keeps `process.exit` and the end of a worker
-//! waiting for ever.
+//! of the analysis.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::rc::Rc;
 
-use bobtail_breakdown::{CodeLocation, Strings, code_location};
-use bobtail_trace::record::{Record, StringId};
+use bobtail_breakdown::{CodeLocation, SAMPLED_REMEMBERED, Strings, code_location};
+use bobtail_trace::TraceReader;
+use bobtail_trace::record::{CodePlace, Record, StringId};
 use serde::{Deserialize, Serialize};
 
 use crate::analysis::{open, to_json};
 use crate::error::BindingError;
 use crate::options::parse;
 use crate::recording::Recording;
-
-/// Places told of one trace; what comes after stays where it ran. A real service has some hundreds.
-const PLACES_MAX: usize = 1 << 16;
+use crate::surveyed::Surveyed;
+use crate::trace_file::TraceFile;
 
 /// A place in what ran.
 #[derive(Debug, PartialEq, Serialize)]
@@ -33,30 +31,49 @@ struct Ran {
     recorded_ms: u64,
 }
 
-/// The places that were sampled, each once, as a JSON array.
+/// The places that were sampled, each once, as a JSON array: by a pass of its own, for analyses of
+/// single requests, which have no first pass over every trace.
 pub fn places(dir: &Path) -> Result<String, BindingError> {
     let recording = Recording::open(dir)?;
     let mut told = HashMap::new();
     for trace in &recording.traces {
         let mut reader = open(trace)?;
-        let recorded_ms = reader.header().start_realtime_ns / 1_000_000;
         let mut sampled = HashSet::new();
         for record in reader.by_ref() {
             let record = record.map_err(|error| trace.failure(error))?;
             if let Record::Location { place, .. } = record
-                && sampled.len() < PLACES_MAX
+                && sampled.len() < SAMPLED_REMEMBERED
             {
                 sampled.insert(place);
             }
         }
-        for place in sampled {
-            if let Some(place) = code_location(place, reader.strings()) {
-                let first_ms = told.entry(place).or_insert(recorded_ms);
-                *first_ms = recorded_ms.min(*first_ms);
-            }
-        }
+        tell(&mut told, &reader, &sampled);
     }
     to_json(&ordered(told))
+}
+
+/// The same of a recording that was surveyed.
+pub fn places_of(surveyed: &Surveyed) -> Result<String, BindingError> {
+    let mut told = HashMap::new();
+    for (trace, survey) in surveyed.recording.traces.iter().zip(&surveyed.surveys) {
+        tell(&mut told, &open(trace)?, &survey.sampled);
+    }
+    to_json(&ordered(told))
+}
+
+/// Adds what was sampled in one trace.
+fn tell(
+    told: &mut HashMap<CodeLocation, u64>,
+    reader: &TraceReader<TraceFile>,
+    sampled: &HashSet<CodePlace>,
+) {
+    let recorded_ms = reader.header().start_realtime_ns / 1_000_000;
+    for &place in sampled {
+        if let Some(place) = code_location(place, reader.strings()) {
+            let first_ms = told.entry(place).or_insert(recorded_ms);
+            *first_ms = recorded_ms.min(*first_ms);
+        }
+    }
 }
 
 /// By file and place: what is told of the files must come in the same order each time.

@@ -1,4 +1,4 @@
-//! One analysis on the thread pool of the command line's Node.
+//! Analyses on the thread pool of the command line's Node.
 //!
 //! A panic anywhere in the analysis is a fault of Bobtail, but must reach the user as one line with
 //! an exit code, so it is caught here and nowhere else.
@@ -13,6 +13,7 @@ use napi::{Env, Result, Task};
 
 use crate::error::BindingError;
 use crate::sources::knowing;
+use crate::surveyed::{Surveyed, SurveyedHandle};
 
 /// An analysis with its input in it; JSON out.
 type Run = Box<dyn Fn() -> std::result::Result<String, BindingError> + Send>;
@@ -24,6 +25,17 @@ pub struct Analysis {
 }
 
 impl Analysis {
+    /// Of a surveyed recording, with options.
+    pub(crate) fn of_surveyed(
+        survey: &SurveyedHandle,
+        options_json: String,
+        originals_json: Option<String>,
+        run: fn(&Surveyed, &str) -> std::result::Result<String, BindingError>,
+    ) -> AsyncTask<Self> {
+        let surveyed = survey.surveyed();
+        Self::of(originals_json, move || run(&surveyed, &options_json))
+    }
+
     /// Of one folder, with options.
     pub(crate) fn of_folder(
         dir: String,
@@ -51,19 +63,23 @@ impl Task for Analysis {
     type JsValue = String;
 
     fn compute(&mut self) -> Result<String> {
-        tell_panics_quietly();
-        let run = || knowing(self.originals_json.as_deref(), || (self.run)());
-        match catch_unwind(AssertUnwindSafe(run)) {
-            Ok(answer) => answer.map_err(Into::into),
-            Err(_) => {
-                let reason = PANIC.take().unwrap_or_else(|| "unknown fault".to_owned());
-                Err(BindingError::Internal { reason }.into())
-            }
-        }
+        guarded(|| knowing(self.originals_json.as_deref(), || (self.run)()))
     }
 
     fn resolve(&mut self, _env: Env, output: String) -> Result<String> {
         Ok(output)
+    }
+}
+
+/// What `run` gives; a panic in it is an error like any other.
+pub(crate) fn guarded<T>(run: impl FnOnce() -> std::result::Result<T, BindingError>) -> Result<T> {
+    tell_panics_quietly();
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(answer) => answer.map_err(Into::into),
+        Err(_) => {
+            let reason = PANIC.take().unwrap_or_else(|| "unknown fault".to_owned());
+            Err(BindingError::Internal { reason }.into())
+        }
     }
 }
 

@@ -53,5 +53,5 @@ pub use population::{Population, TAIL_PERCENTILE, slowest};
 pub use report::Report;
 pub use strings::Strings;
 pub use summary::{RunFacts, diff_side, report};
-pub use survey::{Survey, survey};
+pub use survey::{SAMPLED_REMEMBERED, Survey, survey};
 pub use trace_info::{Heap, Measured, Throttled, TraceInfo};

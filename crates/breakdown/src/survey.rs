@@ -4,11 +4,13 @@
 //! would double the cost. So the first pass walks none and remembers nothing per request.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
 
 use bobtail_graph::{Collection, Graph, Options, RequestPath, Walks, Window};
 use bobtail_trace::layout::LAST_EVENT;
-use bobtail_trace::record::{EventId, LossKind, MarkKind, Ns, Record, RequestId, StringId};
+use bobtail_trace::record::{
+    CodePlace, EventId, LossKind, MarkKind, Ns, Record, RequestId, StringId,
+};
 
 use crate::latencies::Latencies;
 use crate::longest_pauses::LongestPauses;
@@ -19,6 +21,9 @@ use crate::trace_info::TraceInfo;
 const ROUTES_LEARNED: usize = 100_000;
 /// Places to listen at; more than that are not remembered.
 const PLACES_REMEMBERED: usize = 1000;
+/// Places in code told of one trace; what comes after stays where it ran. A real service has some
+/// hundreds.
+pub const SAMPLED_REMEMBERED: usize = 1 << 16;
 
 /// What the first pass tells about one trace.
 #[derive(Debug, Clone)]
@@ -51,6 +56,9 @@ pub struct Survey {
     pub(crate) pauses: LongestPauses,
     /// Route of a request by its name, where the two differ.
     pub(crate) routes: HashMap<StringId, StringId>,
+    /// Where code was seen running. Collected here, so that looking them up in source maps before
+    /// the second pass costs no pass of its own.
+    pub sampled: HashSet<CodePlace>,
 }
 
 impl Survey {
@@ -118,6 +126,7 @@ impl Counting {
             slowest: Vec::new(),
             pauses: LongestPauses::default(),
             routes: HashMap::new(),
+            sampled: HashSet::new(),
         };
         Self {
             survey,
@@ -168,6 +177,9 @@ impl Counting {
                 begin_ns,
                 end_ns,
             }),
+            Record::Location { place, .. } if self.survey.sampled.len() < SAMPLED_REMEMBERED => {
+                self.survey.sampled.insert(place);
+            }
             Record::Loss { kind, count, .. } => {
                 *self.survey.losses.entry(kind.word().into()).or_default() += count;
             }
@@ -217,10 +229,18 @@ impl Counting {
             .unwrap_or((path.source_ns, path.source_ns));
         survey.sources_ns = Some((first_ns.min(path.source_ns), last_ns.max(path.source_ns)));
         survey.cut_off += u64::from(path.cut_off);
-        self.slowest
-            .push(Reverse((path.latency_ns, Reverse(path.id))));
-        if self.slowest.len() > self.slowest_count {
-            self.slowest.pop();
+        self.rank(path);
+    }
+
+    /// Keeps the slowest so far; nearly all are not, and are told so by one comparison.
+    fn rank(&mut self, path: &RequestPath) {
+        let place = Reverse((path.latency_ns, Reverse(path.id)));
+        if self.slowest.len() < self.slowest_count {
+            self.slowest.push(place);
+        } else if let Some(mut least) = self.slowest.peek_mut()
+            && place < *least
+        {
+            *least = place;
         }
     }
 

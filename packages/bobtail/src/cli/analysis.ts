@@ -17,23 +17,29 @@ import type { Report } from './json/report';
 import type { CodeLocation } from './sources/source-map';
 import { type Ran, Sources } from './sources/sources';
 
+/** A recording after the first pass, with the places that code was seen running at. */
+interface Surveyed {
+  readonly places: string;
+}
+
 interface Binding {
   places(dir: string): Promise<string>;
-  report(dir: string, optionsJson: string, originalsJson: string): Promise<string>;
+  survey(dir: string): Promise<Surveyed>;
+  report(of: Surveyed, optionsJson: string, originalsJson: string): Promise<string>;
   explain(dir: string, optionsJson: string, originalsJson: string): Promise<string>;
   explainMany(dir: string, optionsJson: string, originalsJson: string): Promise<string>;
-  exportTo(dir: string, optionsJson: string, originalsJson: string): Promise<string>;
-  page(dir: string, optionsJson: string, originalsJson: string): Promise<string>;
+  exportTo(of: Surveyed, optionsJson: string, originalsJson: string): Promise<string>;
+  page(of: Surveyed, optionsJson: string, originalsJson: string): Promise<string>;
   gauge(dir: string, optionsJson: string, originalsJson: string): Promise<string>;
-  diff(dirA: string, dirB: string, optionsJson: string, originalsJson: string): Promise<string>;
-  diffPage(dirA: string, dirB: string, optionsJson: string, originalsJson: string): Promise<string>;
+  diff(a: Surveyed, b: Surveyed, optionsJson: string, originalsJson: string): Promise<string>;
+  diffPage(a: Surveyed, b: Surveyed, optionsJson: string, originalsJson: string): Promise<string>;
   latencies(dir: string): Promise<string>;
   rounds(optionsJson: string): Promise<string>;
   policy(text: string): string;
   version(): string;
   EnergyMeter: new (root?: string) => EnergyMeter;
   RowReader: new (
-    dir: string,
+    of: Surveyed,
     optionsJson: string,
     originalsJson: string,
   ) => { next(): Promise<string | null> };
@@ -65,7 +71,7 @@ export type ExplainOptions = { readonly slowest: number } | { readonly request: 
 /** The report of a recording. Rejects with a `Failure`. */
 export async function analyzeReport(dir: string, options: ReportOptions = {}): Promise<Report> {
   const sources = new Sources();
-  const report = JSON.parse(await call('report', dir, options, sources)) as Report;
+  const report = JSON.parse(await askSurveyed('report', dir, options, sources)) as Report;
   return { ...report, notes: sources.notes };
 }
 
@@ -77,14 +83,14 @@ export interface PageData {
 /** What the HTML report shows (`spec/html.schema.json`). Rejects with a `Failure`. */
 export async function analyzePage(dir: string, options: ReportOptions = {}): Promise<PageData> {
   const sources = new Sources();
-  const page = JSON.parse(await call('page', dir, options, sources)) as PageData;
+  const page = JSON.parse(await askSurveyed('page', dir, options, sources)) as PageData;
   return { ...page, report: { ...page.report, notes: sources.notes } };
 }
 
 /** One request of a recording. Rejects with a `Failure`. */
 export async function analyzeRequest(dir: string, options: ExplainOptions): Promise<Explanation> {
   const sources = new Sources();
-  const answer = JSON.parse(await call('explain', dir, options, sources)) as Explanation;
+  const answer = JSON.parse(await askRequests('explain', dir, options, sources)) as Explanation;
   return { ...answer, notes: sources.notes };
 }
 
@@ -101,7 +107,7 @@ export async function analyzeRequests(
   selection: RequestSelection,
 ): Promise<Explanation[]> {
   const sources = new Sources();
-  const json = await call('explainMany', dir, selection, sources);
+  const json = await askRequests('explainMany', dir, selection, sources);
   const { notes } = sources;
   return (JSON.parse(json) as Explanation[]).map((answer) => ({ ...answer, notes }));
 }
@@ -159,8 +165,8 @@ export async function readRows(
   const { RowReader } = loadBinding();
   const sources = new Sources();
   const wanted = JSON.stringify({ format: 'rows', ...options });
-  const originals = await ask((binding) => originalsOf(binding, [dir], sources));
-  const reader = new RowReader(dir, wanted, originals);
+  const surveyed = await ask((binding) => binding.survey(dir));
+  const reader = new RowReader(surveyed, wanted, originalsOf([surveyed.places], sources));
   for (;;) {
     const text = await reader.next().catch((error) => {
       throw toFailure(error);
@@ -179,7 +185,7 @@ export async function readRows(
 /** Writes a file of another tool. Rejects with a `Failure`; half a file may be left then. */
 export async function analyzeExport(dir: string, options: ExportOptions): Promise<Exported> {
   const sources = new Sources();
-  const exported = JSON.parse(await call('exportTo', dir, options, sources)) as Exported;
+  const exported = JSON.parse(await askSurveyed('exportTo', dir, options, sources)) as Exported;
   return { ...exported, notes: sources.notes };
 }
 
@@ -321,11 +327,28 @@ export function analysisVersion(): string {
   return loadBinding().version();
 }
 
-type Question = 'report' | 'explain' | 'explainMany' | 'exportTo' | 'page';
-
-function call(name: Question, dir: string, options: object, sources: Sources): Promise<string> {
+/** Of the whole recording: its first pass tells the places for nothing. */
+function askSurveyed(
+  name: 'report' | 'exportTo' | 'page',
+  dir: string,
+  options: object,
+  sources: Sources,
+): Promise<string> {
   return ask(async (binding) => {
-    const originals = await originalsOf(binding, [dir], sources);
+    const surveyed = await binding.survey(dir);
+    const originals = originalsOf([surveyed.places], sources);
+    return binding[name](surveyed, JSON.stringify(options), originals);
+  });
+}
+
+function askRequests(
+  name: 'explain' | 'explainMany',
+  dir: string,
+  options: object,
+  sources: Sources,
+): Promise<string> {
+  return ask(async (binding) => {
+    const originals = originalsOf([await binding.places(dir)], sources);
     return binding[name](dir, JSON.stringify(options), originals);
   });
 }
@@ -338,12 +361,13 @@ function compare(
   sources: Sources,
 ): Promise<string> {
   return ask(async (binding) => {
-    const originals = await originalsOf(binding, [dirA, dirB], sources);
-    return binding[name](dirA, dirB, JSON.stringify(options), originals);
+    const [a, b] = [await binding.survey(dirA), await binding.survey(dirB)];
+    const originals = originalsOf([a.places, b.places], sources);
+    return binding[name](a, b, JSON.stringify(options), originals);
   });
 }
 
-async function ask(question: (binding: Binding) => Promise<string>): Promise<string> {
+async function ask<T>(question: (binding: Binding) => Promise<T>): Promise<T> {
   const binding = loadBinding();
   try {
     return await question(binding);
@@ -352,15 +376,11 @@ async function ask(question: (binding: Binding) => Promise<string>): Promise<str
   }
 }
 
-/** What `sources` know of the places in these recordings, as the addon takes it. */
-async function originalsOf(
-  binding: Binding,
-  dirs: readonly string[],
-  sources: Sources,
-): Promise<string> {
+/** What `sources` know of the places of these recordings, as the addon takes it. */
+function originalsOf(places: readonly string[], sources: Sources): string {
   const known: { ran: Ran; original: CodeLocation }[] = [];
-  for (const dir of dirs) {
-    for (const ran of JSON.parse(await binding.places(dir)) as Ran[]) {
+  for (const json of places) {
+    for (const ran of JSON.parse(json) as Ran[]) {
       const original = sources.original(ran);
       if (original !== undefined) {
         known.push({ ran, original });
