@@ -23,6 +23,7 @@
 
 mod aggregate;
 mod blame;
+mod cluster;
 pub mod compare;
 mod explain;
 mod figures;

@@ -18,6 +18,8 @@ pub struct Report {
     pub breakdown: Vec<Breakdown>,
     /// The same by process, tail first.
     pub processes: Vec<ProcessBreakdown>,
+    /// The tail of them together; `None` of a single process.
+    pub cluster: Option<Cluster>,
     pub io: Vec<Io>,
     /// Collections by kind, the ones that cost the tail most first.
     pub gc: Vec<Collections>,
@@ -142,7 +144,26 @@ pub struct Breakdown {
     pub paper_sum_ns: u64,
 }
 
-/// Means per request of a process and class: the paper's table of a cluster.
+/// Means per request of the tail over all processes: the paper's table of a cluster. The parts
+/// sum to the latency; `None` is "not measured", whose time is in native.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cluster {
+    /// That finished requests.
+    pub processes: u64,
+    /// Requests of the tail.
+    pub count: u64,
+    pub latency_ns: u64,
+    pub io_ns: u64,
+    pub ic_ns: Option<u64>,
+    pub gc_ns: Option<u64>,
+    pub jit_ns: Option<u64>,
+    pub native_ns: Option<u64>,
+    /// The loop's own time, not running, and what is unattributed.
+    pub other_ns: u64,
+}
+
+/// Means per request of a process and class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessBreakdown {

@@ -7,6 +7,7 @@ use bobtail_graph::Work;
 use bobtail_trace::record::Ns;
 
 use crate::aggregate::{Aggregate, IoKey};
+use crate::cluster::cluster;
 use crate::compare::DiffSide;
 use crate::findings::{self, Evidence, REFUSED_LOOPS};
 use crate::longest_pauses;
@@ -77,6 +78,7 @@ pub fn report(
         loop_only: run.detail == "loop",
     };
     let findings = findings::all(&evidence);
+    let processes = processes(aggregate);
     Report {
         schema: "bobtail-report/1".into(),
         unavailable,
@@ -84,8 +86,9 @@ pub fn report(
         findings,
         requests,
         tail,
+        cluster: cluster(&breakdown, &processes),
         breakdown,
-        processes: processes(aggregate),
+        processes,
         gc: aggregate.pauses.ranked(&aggregate.blame),
         pauses: longest_pauses::told(&aggregate.watched, surveys, start_ns(surveys)),
         io: io.into_iter().take(ROWS_REPORTED).collect(),

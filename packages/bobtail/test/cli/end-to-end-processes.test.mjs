@@ -9,6 +9,22 @@ import { runBobtail } from './run-bobtail.mjs';
 
 const MODES = ['shared', 'none', 'exclusive', 'reusePort'];
 
+/** The paper's table of a cluster: parts of the latency of the tail of all processes. */
+async function checkCluster({ cluster, tail, breakdown }, folder) {
+  const { processes, count, latencyNs, ...parts } = cluster;
+  const { ioNs, latencyNs: tailNs } = breakdown.find(({ route }) => route === '*');
+  assert.deepEqual(
+    { processes, count, latencyNs, ioNs: parts.ioNs },
+    { processes: 2, count: tail.count, latencyNs: tailNs, ioNs },
+  );
+  assert.equal(
+    Object.values(parts).reduce((sum, partNs) => sum + partNs, 0),
+    latencyNs,
+  );
+  const { stdout } = await runBobtail(['report', folder]);
+  assert.match(stdout, /^tail of the cluster +processes .* native +other\n {2}% of latency +2 /m);
+}
+
 for (const { path, version } of nodes) {
   const [major, minor] = version.slice(1).split('.').map(Number);
   const hasReusePort = major > 23 || (major === 23 && minor >= 1);
@@ -33,6 +49,7 @@ for (const { path, version } of nodes) {
       assert.deepEqual({ count, complete, inferred }, { count: 100, complete: 100, inferred: 0 });
       const served = report.run.processes.filter(({ requests }) => requests > 0);
       assert.deepEqual(new Map(served.map(({ pid, requests }) => [pid, requests])), answers);
+      if (answers.size === 2) await checkCluster(report, service.folder);
       for (const pid of answers.keys()) {
         const id = `${pid}-0:1`;
         const one = await runBobtail(['explain', service.folder, '--request', id, '--json']);

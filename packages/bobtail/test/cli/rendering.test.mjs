@@ -163,6 +163,11 @@ test('processes are compared only where there are several', () => {
     assert.match(render(report), /4121-0.*75 %[\s\S]*4122-0.*25 %/);
     assert.doesNotMatch(render(one), /4121-0/);
   }
+  for (const render of [(of) => renderReport(of, 'r', { colors, width }), renderMarkdown]) {
+    const parts = /6\.0 %[ |]+2\.1 %[ |]+49\.3 %[ |]+–[ |]+32\.9 %[ |]+9\.6 %/;
+    assert.match(render(report), parts);
+    assert.doesNotMatch(render({ ...report, cluster: null }), parts);
+  }
   const idle = { ...first, pid: 4130, class: 'nontail', count: 2 };
   const text = renderReport({ ...report, processes: [first, idle] }, 'r', { colors, width });
   assert.match(text, /4130-0 {2,}2 {2,}0 % {2,}–/);

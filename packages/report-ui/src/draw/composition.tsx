@@ -8,6 +8,7 @@ import {
   countOf,
   formatCount,
   formatDuration,
+  formatFineShare,
   formatShare,
 } from '../../../bobtail/src/cli/text/units';
 import { processName } from '../data/page';
@@ -59,7 +60,25 @@ export function Processes() {
     <section aria-labelledby="processes">
       <h2 id="processes">Which process</h2>
       <Composition of="process" lines={lines} caption="By process and thread" />
+      <Cluster />
     </section>
+  );
+}
+
+/** The parts of the tail of all processes together, as shares of its latency. */
+function Cluster() {
+  const { cluster } = useLook().page.report;
+  if (!cluster) return null;
+  const { latencyNs, ioNs, icNs, gcNs, jitNs, nativeNs, otherNs } = cluster;
+  const parts = { io: ioNs, ic: icNs, gc: gcNs, jit: jitNs, native: nativeNs, other: otherNs };
+  const shares = Object.entries(parts).map(
+    ([name, partNs]) => `${name} ${partNs === null ? '–' : formatFineShare(partNs, latencyNs)}`,
+  );
+  return (
+    <p class="note" id="cluster">
+      Of the latency of the tail of all {countOf(cluster.processes, 'process')}: {shares.join(', ')}
+      . For all routes and the report's own tail.
+    </p>
   );
 }
 

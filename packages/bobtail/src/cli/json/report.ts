@@ -50,6 +50,25 @@ export interface ProcessBreakdown extends TimeSpent {
   readonly thread: number;
 }
 
+/**
+ * Means per request of the tail over all processes: the paper's table of a cluster. The parts sum
+ * to the latency; null is "not measured", whose time is in native.
+ */
+export interface Cluster {
+  /** That finished requests. */
+  readonly processes: number;
+  /** Requests of the tail. */
+  readonly count: number;
+  readonly latencyNs: number;
+  readonly ioNs: number;
+  readonly icNs: number | null;
+  readonly gcNs: number | null;
+  readonly jitNs: number | null;
+  readonly nativeNs: number | null;
+  /** The loop's own time, not running, and what is unattributed. */
+  readonly otherNs: number;
+}
+
 /** Collections of one kind. */
 export interface Collections {
   readonly kind: string;
@@ -184,6 +203,8 @@ export interface Report {
   readonly breakdown: readonly Breakdown[];
   /** Of each process with requests. */
   readonly processes: readonly ProcessBreakdown[];
+  /** The tail of them together; null of a single process. */
+  readonly cluster: Cluster | null;
   readonly io: readonly IoShare[];
   readonly gc: readonly Collections[];
   /** The longest single collections, longest first. */

@@ -22,6 +22,8 @@ import {
   trustParts,
 } from './sentences';
 import {
+  CLUSTER_HEADER,
+  clusterRows,
   PROCESS_HEADER,
   processRows,
   tellingClasses,
@@ -43,6 +45,7 @@ export function renderMarkdown(report: Report): string {
     breakdownTable(report),
     workTable(report),
     processTable(report),
+    clusterTable(report),
     ioTable(report),
     culpritTable(report),
     pauseTable(report),
@@ -81,6 +84,11 @@ function breakdownTable(report: Report): string {
 function workTable(report: Report): string {
   const shares = '% of queue+exec';
   return table(['what the loop thread did', 'tail', shares, 'rest', shares], workRows(report));
+}
+
+function clusterTable(report: Report): string {
+  const rows = clusterRows(report).map((cells) => ['% of latency', ...cells]);
+  return table(['tail of the cluster', ...CLUSTER_HEADER], rows);
 }
 
 function processTable(report: Report): string {

@@ -25,6 +25,8 @@ import {
   trustParts,
 } from './sentences';
 import {
+  CLUSTER_HEADER,
+  clusterRows,
   PROCESS_HEADER,
   processRows,
   tellingClasses,
@@ -54,6 +56,7 @@ export function renderReport(report: Report, folder: string, look: Look): string
     breakdownLines(report, look),
     workLines(report, look),
     processLines(report, look),
+    clusterLines(report, look),
     ioLines(report, look),
     culpritLines(report, look),
     pauseLines(report, look),
@@ -137,6 +140,19 @@ function workLines(report: Report, look: Look): string[] {
   const title = bold('what the loop thread did');
   const header = [title, '', dim('tail'), '', dim('rest'), dim('(% of queue+exec)')];
   return alignRows(WORK_COLUMNS, [header, ...rows], look.width);
+}
+
+function clusterLines(report: Report, look: Look): string[] {
+  const rows = clusterRows(report).map((cells) => ['  % of latency', ...cells]);
+  if (rows.length === 0) {
+    return [];
+  }
+  const { bold, dim } = look.colors;
+  const title = bold('tail of the cluster');
+  const header = [title, ...CLUSTER_HEADER.map(dim)];
+  const figures = CLUSTER_HEADER.map((): Column => ({ align: 'right' }));
+  const columns: Column[] = [{ align: 'left', grow: true }, ...figures];
+  return alignRows(columns, [header, ...rows], look.width);
 }
 
 function processLines(report: Report, look: Look): string[] {

@@ -1,8 +1,9 @@
 /**
  * What the loop thread did, as tables of text for terminal and Markdown alike.
  *
- * These are the paper's tables 4 (tail against the rest) and 5 (by process). Shares are of queue +
- * exec, as there, because a collection delays whoever waits as much as whom it interrupts.
+ * These are the paper's tables 4 (tail against the rest) and 5 (a cluster). Shares of table 4 are
+ * of queue + exec, as there, because a collection delays whoever waits as much as whom it
+ * interrupts; those of table 5 are of the latency.
  */
 import type { Report, TimeSpent, Work } from '../json/report';
 import { formatCount, formatDuration, formatFineShare, formatShare } from '../text/units';
@@ -80,7 +81,33 @@ export function workRows(report: Report): string[][] {
   ]);
 }
 
-/** Header of table 5. */
+/** Header of table 5; `other` is what the paper has no column for. */
+export const CLUSTER_HEADER: readonly string[] = [
+  'processes',
+  'requests',
+  'latency',
+  'io',
+  'ic',
+  'gc',
+  'jit',
+  'native',
+  'other',
+];
+
+/** The row of table 5; none of a single process. */
+export function clusterRows({ cluster }: Report): string[][] {
+  if (cluster === null) {
+    return [];
+  }
+  const { processes, count, latencyNs, ioNs, icNs, gcNs, jitNs, nativeNs, otherNs } = cluster;
+  const parts = [ioNs, icNs, gcNs, jitNs, nativeNs, otherNs];
+  const shares = parts.map((partNs) =>
+    partNs === null ? '–' : formatFineShare(partNs, latencyNs),
+  );
+  return [[formatCount(processes), formatCount(count), formatDuration(latencyNs), ...shares]];
+}
+
+/** Header of the table of processes, which are what a cluster is made of. */
 export const PROCESS_HEADER: readonly string[] = [
   'process',
   'requests',
@@ -91,7 +118,7 @@ export const PROCESS_HEADER: readonly string[] = [
   'exec',
 ];
 
-/** Rows of table 5, one for each process; none when there is only one. */
+/** One row for each process; none when there is only one. */
 export function processRows(report: Report, classes: readonly WorkClass[]): string[][] {
   const names = [...new Set(report.processes.map(nameOf))];
   if (names.length < 2) {

@@ -73,7 +73,8 @@ export function formatCount(count: number): string {
 
 /** `1 request`, `12 requests`. */
 export function countOf(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+  const plural = noun.endsWith('s') ? `${noun}es` : `${noun}s`;
+  return `${formatCount(count)} ${count === 1 ? noun : plural}`;
 }
 
 /** `38 MB`. */
