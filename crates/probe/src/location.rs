@@ -29,6 +29,8 @@ const FILE_BYTES: usize = 4096;
 const FUNCTION_BYTES: usize = 128;
 /// Enough to tell whose code it is.
 const OWNER_BYTES: usize = 512;
+/// What code out of `eval` or `new Function` is called that does not name itself.
+const EVAL: &[u8] = b"(eval)";
 /// An interrupt that took longer to be served found the thread in native code: what it executes
 /// now is not what it executed when it was asked.
 const PROMPT_NS: u64 = 500_000;
@@ -139,8 +141,29 @@ impl Stack<'_> {
     unsafe fn owner(&self, frame: *mut c_void) -> Owner {
         let mut file = [0; OWNER_BYTES];
         // SAFETY: by the caller.
-        let length = unsafe { text(self.env, (self.v8.script_name)(frame), &mut file) };
+        let length = unsafe { self.script_name(frame, &mut file) };
         owner_of(&file[..length])
+    }
+
+    /// Copies what the script is called. The comment counts only where there is no file: it would
+    /// hide the file from the look-up of source maps.
+    ///
+    /// SAFETY: as above.
+    unsafe fn script_name(&self, frame: *mut c_void, buffer: &mut [u8]) -> usize {
+        // SAFETY: by the caller.
+        unsafe {
+            match text(self.env, (self.v8.script_name)(frame), buffer) {
+                0 => {}
+                length => return length,
+            }
+            match text(self.env, (self.v8.source_url)(frame), buffer) {
+                0 if (self.v8.is_eval)(frame) => {
+                    buffer[..EVAL.len()].copy_from_slice(EVAL);
+                    EVAL.len()
+                }
+                length => length,
+            }
+        }
     }
 
     /// Writes the place of a frame.
@@ -151,7 +174,7 @@ impl Stack<'_> {
         // SAFETY: by the caller.
         let (file_length, function_length, position) = unsafe {
             (
-                text(self.env, (self.v8.script_name)(frame), &mut file),
+                self.script_name(frame, &mut file),
                 text(self.env, (self.v8.function_name)(frame), &mut function),
                 (self.v8.location)(frame),
             )

@@ -17,6 +17,9 @@ pub struct V8 {
     pub frame_count: unsafe extern "C" fn(*mut c_void) -> c_int,
     pub frame: unsafe extern "C" fn(*mut c_void, *mut c_void, u32) -> *mut c_void,
     pub script_name: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
+    /// Of code without a file: what its `sourceURL` comment says, which bundlers put there.
+    pub source_url: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
+    pub is_eval: unsafe extern "C" fn(*mut c_void) -> bool,
     pub function_name: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
     pub script_id: unsafe extern "C" fn(*mut c_void) -> c_int,
     pub script_source: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
@@ -51,6 +54,8 @@ pub fn v8() -> Option<&'static V8> {
                 frame_count: find(b"_ZNK2v810StackTrace13GetFrameCountEv\0")?,
                 frame: find(b"_ZNK2v810StackTrace8GetFrameEPNS_7IsolateEj\0")?,
                 script_name: find(b"_ZNK2v810StackFrame13GetScriptNameEv\0")?,
+                source_url: find(b"_ZNK2v810StackFrame24GetScriptNameOrSourceURLEv\0")?,
+                is_eval: find(b"_ZNK2v810StackFrame6IsEvalEv\0")?,
                 function_name: find(b"_ZNK2v810StackFrame15GetFunctionNameEv\0")?,
                 script_id: find(b"_ZNK2v810StackFrame11GetScriptIdEv\0")?,
                 script_source: find(b"_ZNK2v810StackFrame15GetScriptSourceEv\0")?,

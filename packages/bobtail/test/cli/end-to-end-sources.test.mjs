@@ -152,3 +152,36 @@ for (const { path, version } of nodes) {
     }
   });
 }
+
+const EVALUATED = `const hog = (name) => eval(
+  'function plantedHog(forMs) {\\n  const until = Date.now() + forMs;\\n  let n = 0;\\n' +
+  '  while (Date.now() < until) n += Math.sqrt(n) > 0 ? 1 : 2;\\n' +
+  '  return n;\\n}\\nplantedHog' + name);
+const named = hog('//# sourceURL=webpack-internal:///./src/hog.js');
+const nameless = hog('');
+const server = require('node:http').createServer(({ url }, response) => {
+  response.end(String(url === '/named' ? named(40) : url === '/nameless' ? nameless(40) : 0));
+});
+server.listen(0, '127.0.0.1', () => {
+  process.stdout.write('listening ' + server.address().port + ' pid ' + process.pid + '\\n');
+});
+`;
+
+for (const { path, version } of nodes) {
+  test(`${version}: code out of eval is told as it names itself, or as that`, async (t) => {
+    const folder = realpathSync(makeFolder(t));
+    const outfile = join(folder, 'service.js');
+    writeFileSync(outfile, EVALUATED);
+    const service = await startRecording(t, [path, outfile], { cwd: folder });
+    const routes = ['/named', '/nameless', '/quick'];
+    const count = 60;
+    assert.equal(await load(service.port, { count, path: (n) => routes[n % 3] }), count);
+    await service.end();
+    // Of all requests: which are the slowest is chance.
+    const { culprits } = await reportOf(service.folder, '--tail', '1');
+    const places = culprits.flatMap(({ location }) => location ?? []);
+    const told = places.filter((place) => place.startsWith('plantedHog '));
+    const names = new Set(told.map((place) => place.replace(/^plantedHog |:\d+:\d+$/g, '')));
+    assert.deepEqual([...names].sort(), ['(eval)', 'webpack-internal:///./src/hog.js']);
+  });
+}

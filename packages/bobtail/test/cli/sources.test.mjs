@@ -130,6 +130,16 @@ test('a function that minification renamed has its name again', (t) => {
   assert.equal(sources.original(placeOf(outfile)).function, '');
 });
 
+test('a byte order mark moves nothing, as for Node', (t) => {
+  const { source, outfile, map } = bundle(t);
+  const place = placeOf(outfile, MARK, { function: 'mixedIn' });
+  for (const file of [outfile, map]) rewrite(file, (text) => `\uFEFF${text}`);
+  const sources = new Sources();
+  assertAtMark(sources.original(place), source);
+  const [, minified] = /function (\w+)\([^)]*\)\{return JSON/.exec(readFileSync(outfile, 'utf8'));
+  assert.equal(sources.original({ ...place, function: minified }).function, 'mixedIn');
+});
+
 test('a column is one of UTF-16, after what is longer in bytes', (t) => {
   const { source, outfile } = bundle(t);
   // Written to a global, so that the bundler can neither fold it nor leave it out.
@@ -257,6 +267,26 @@ test('a source that is no file is told as the map names it', (t) => {
   assertAtMark(new Sources().original(placeOf(outfile)), 'webpack://app/src/service.ts');
 });
 
+const WEBPACK_NAMES = [
+  ['webpack://app/./src/service.ts', true],
+  ['webpack:///./src/service.ts?1a2b', true],
+  ['webpack://app/src/gone.ts', false],
+  ['webpack://app/webpack/bootstrap', false],
+  ['webpack://app/%2e%2e/src/service.ts', false],
+];
+
+for (const [name, isThere] of WEBPACK_NAMES) {
+  test(`${name} is ${isThere ? 'the file of the project' : 'left as it is'}`, (t) => {
+    const { folder, source, outfile, map } = bundle(t);
+    writeFileSync(join(folder, 'package.json'), '{}');
+    rewrite(map, (json) => JSON.stringify({ ...JSON.parse(json), sources: [name] }));
+    const { file, line } = new Sources().original(placeOf(outfile));
+    assert.equal(line, MARK_LINE);
+    if (isThere) assert.equal(file, source);
+    else assert.match(file, /^webpack:/);
+  });
+}
+
 test('a map with a source that it has not got leaves the place', (t) => {
   const { outfile, map } = bundle(t);
   rewrite(map, (json) => JSON.stringify({ ...JSON.parse(json), sources: [], names: [] }));
@@ -273,6 +303,44 @@ test('maps that are too large together are told, not held', (t) => {
   assertAtMark(sources.original(placeOf(first.outfile)), first.source);
   const expected = `no source map of ${second.outfile}: too large with those read before it`;
   assert.deepEqual(sources.notes, [expected]);
+});
+
+const BOMBS = [
+  ['lines', { mappings: ';'.repeat(1000) }],
+  ['mappings', { mappings: 'A'.padEnd(1000, ',') }],
+  ['lines in a section', { sections: [section(0, { mappings: ';'.repeat(1000) })] }],
+];
+
+function section(line, map) {
+  return { offset: { line, column: 0 }, map: { version: 3, sources: [], names: [], ...map } };
+}
+
+for (const [what, content] of BOMBS) {
+  test(`a map of nothing but ${what} counts as what it takes in memory`, (t) => {
+    const { outfile, map } = bundle(t);
+    rewrite(map, () => JSON.stringify({ version: 3, sources: [], names: [], ...content }));
+    const length = readFileSync(outfile, 'utf8').length;
+    const expected = `no source map of ${outfile}: too large with those read before it`;
+    for (const [room, notes] of [
+      [7990, [expected]],
+      [8010, []],
+    ]) {
+      const sources = new Sources(length + room);
+      assert.equal(sources.original(placeOf(outfile)), undefined);
+      assert.deepEqual(sources.notes, notes);
+    }
+  });
+}
+
+test('a section beyond the end of the file makes no lines', (t) => {
+  const { outfile, map } = bundle(t);
+  const lines = readFileSync(outfile, 'utf8').split('\n').length;
+  const sections = [section(2 ** 31, { mappings: 'AAAA' })];
+  rewrite(map, () => JSON.stringify({ version: 3, sections }));
+  const sources = new Sources();
+  assert.equal(sources.original(placeOf(outfile)), undefined);
+  const why = `is damaged: a section begins in line ${2 ** 31 + 1} of ${lines}`;
+  assert.deepEqual(sources.notes, [`no source map of ${outfile}: ${map} ${why}`]);
 });
 
 test('a bundle of many thousand lines is looked up whole', (t) => {
@@ -298,7 +366,8 @@ test('a bundle of many thousand lines is looked up whole', (t) => {
 
 test('what changed after the recording is told, for each file once', (t) => {
   const { source, outfile, map } = bundle(t);
-  const recordedMs = Date.now();
+  // Later than now, so that when the files got there does not count, too.
+  const recordedMs = LATER_MS;
   const before = new Date(recordedMs - 60_000);
   const after = new Date(recordedMs + 60_000);
   const wrong = [
@@ -316,6 +385,20 @@ test('what changed after the recording is told, for each file once', (t) => {
     assertAtMark(sources.original(place), source);
     assert.deepEqual(sources.notes, [`${changed} was changed after it was recorded: ${meaning}`]);
   }
+});
+
+test('an older file that was put there after the recording is told', (t) => {
+  const { source, outfile, map } = bundle(t);
+  const recordedMs = Date.now() - 60_000;
+  for (const file of [source, map, outfile]) utimesSync(file, 0, 0);
+  const sources = new Sources();
+  assertAtMark(sources.original(placeOf(outfile, MARK, { recordedMs })), source);
+  const told = 'may have been put there after it was recorded';
+  assert.deepEqual(sources.notes, [
+    `${outfile} ${told}: places in it may be wrong`,
+    `${map} ${told}: places by it may be wrong`,
+    `${source} ${told}: its lines may have moved`,
+  ]);
 });
 
 test('the last comment counts, and one in a string that is none does not', (t) => {

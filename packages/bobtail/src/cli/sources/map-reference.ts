@@ -82,13 +82,18 @@ export function readText(path: string): string {
     if (size > BYTES_MAX) {
       throw new UnreadableMap(`${path} is too large (${Math.round(size / 2 ** 20)} MB)`);
     }
-    return readFileSync(path, 'utf8');
+    return withoutMark(readFileSync(path, 'utf8'));
   } catch (error) {
     if (error instanceof UnreadableMap) {
       throw error;
     }
     throw new UnreadableMap(`${path} cannot be read: ${reasonOf(error)}`, { cause: error });
   }
+}
+
+/** Without the byte order mark, which Node leaves out, too: columns are counted behind it. */
+function withoutMark(text: string): string {
+  return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
 /** `data:application/json;base64,…`, or percent-encoded. */

@@ -4,7 +4,13 @@
  * With trace-mapping and not Node's own `SourceMap`: that one leaves `sourceRoot` out, and where a
  * line has no mapping it answers with one of a line before.
  */
-import { AnyMap, eachMapping, originalPositionFor, type TraceMap } from '@jridgewell/trace-mapping';
+import {
+  AnyMap,
+  eachMapping,
+  originalPositionFor,
+  type SourceMapInput,
+  type TraceMap,
+} from '@jridgewell/trace-mapping';
 
 /** A place in code; numbers from 1, the column in UTF-16 units. */
 export interface CodeLocation {
@@ -28,11 +34,11 @@ export class GeneratedSource {
   #names: Map<string, Map<string, string | null>> | undefined;
 
   /**
-   * `json` is the map, `url` where it was found, by which its sources are resolved; `lines` those
-   * of the generated file. Throws where it is no source map.
+   * `map` is what `parseMap` gave, `url` where it was found, by which its sources are resolved;
+   * `lines` those of the generated file. Throws where it is no source map.
    */
-  constructor(json: string, url: string, lines: readonly string[]) {
-    this.#map = new AnyMap(withoutGuard(json), url);
+  constructor(map: unknown, url: string, lines: readonly string[]) {
+    this.#map = new AnyMap(map as SourceMapInput, url);
     // Decoded at the first look-up: here, so that damage is found once.
     originalPositionFor(this.#map, { line: 1, column: 0 });
     this.#lines = lines;
@@ -91,7 +97,7 @@ export class GeneratedSource {
   }
 }
 
-/** Without the `)]}'` line that keeps a browser from running it. */
-function withoutGuard(json: string): string {
-  return json.startsWith(")]}'") ? json.slice(json.indexOf('\n') + 1) : json;
+/** A map as JSON, without the `)]}'` line that keeps a browser from running it. Throws. */
+export function parseMap(json: string): unknown {
+  return JSON.parse(json.startsWith(")]}'") ? json.slice(json.indexOf('\n') + 1) : json);
 }

@@ -9,7 +9,9 @@ import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { oneLine } from '../failure';
 import { type FoundMap, findMap, readText, UnreadableMap } from './map-reference';
-import { type CodeLocation, GeneratedSource, linesOf } from './source-map';
+import { heldLength } from './map-size';
+import { projectPath } from './project-path';
+import { type CodeLocation, GeneratedSource, linesOf, parseMap } from './source-map';
 
 /**
  * Of generated files with a map and their maps, together; what is beyond stays at the place that
@@ -82,7 +84,7 @@ export class Sources {
     }
     this.#noteChange(file, recordedMs, 'places in it may be wrong');
     this.#noteChange(this.#mapPaths.get(file), recordedMs, 'places by it may be wrong');
-    const path = pathOf(found.file);
+    const path = pathOf(found.file, file);
     this.#noteChange(path, recordedMs, 'its lines may have moved');
     return { ...found, file: path };
   }
@@ -118,12 +120,7 @@ export class Sources {
       if (map === undefined) {
         return ran;
       }
-      this.#bytesHeld += text.length + map.json.length;
-      if (this.#bytesHeld > this.#bytesHeldMax) {
-        this.#bytesHeld -= text.length + map.json.length;
-        throw new UnreadableMap('too large with those read before it');
-      }
-      ran.source = this.#parse(file, map, lines);
+      ran.source = this.#parse(file, map, text.length, lines);
     } catch (error) {
       if (!(error instanceof UnreadableMap)) {
         throw error;
@@ -133,15 +130,27 @@ export class Sources {
     return ran;
   }
 
-  #parse(file: string, map: FoundMap, lines: readonly string[]): GeneratedSource {
+  #parse(file: string, map: FoundMap, length: number, lines: readonly string[]): GeneratedSource {
     if (map.path !== undefined) {
       this.#mapPaths.set(file, map.path);
     }
     try {
-      return new GeneratedSource(map.json, map.url, lines);
+      const parsed = parseMap(map.json);
+      this.#hold(length + heldLength(parsed, map.json, lines.length));
+      return new GeneratedSource(parsed, map.url, lines);
     } catch (error) {
+      if (error instanceof UnreadableMap) {
+        throw error;
+      }
       throw new UnreadableMap(damage(file, this.#mapPaths, error), { cause: error });
     }
+  }
+
+  #hold(bytes: number): void {
+    if (this.#bytesHeld + bytes > this.#bytesHeldMax) {
+      throw new UnreadableMap('too large with those read before it');
+    }
+    this.#bytesHeld += bytes;
   }
 
   #noteChange(path: string | undefined, recordedMs: number, meaning: string): void {
@@ -149,8 +158,15 @@ export class Sources {
       return;
     }
     const stat = statOf(path);
-    if (stat !== undefined && stat.mtimeMs > recordedMs) {
+    if (stat === undefined) {
+      return;
+    }
+    if (stat.mtimeMs > recordedMs) {
       this.#notes.add(`${path} was changed after it was recorded: ${meaning}`);
+    } else if (stat.ctimeMs > recordedMs) {
+      // An older file keeps its time when it is copied or moved to that place; this one is the
+      // kernel's own. A change of its rights or links alone counts, too.
+      this.#notes.add(`${path} may have been put there after it was recorded: ${meaning}`);
     }
   }
 }
@@ -170,10 +186,10 @@ function statOf(path: string): Stats | undefined {
   }
 }
 
-/** A source by its URL: a path where it is a file. */
-function pathOf(url: string): string {
+/** A source of a map of `generated` by its URL: a path where it is a file. */
+function pathOf(url: string, generated: string): string {
   if (!url.startsWith('file:')) {
-    return url;
+    return projectPath(url, generated) ?? url;
   }
   try {
     return fileURLToPath(url);
