@@ -26,7 +26,8 @@ async function boosted(t, node, { flags = [], count = 30, ...how } = {}) {
     cwd,
     ...how,
   });
-  t.after(() => child.exitCode === null && child.kill('SIGKILL'));
+  // So that the service ends with it, and lets go of the pipes that this test reads.
+  t.after(() => child.exitCode === null && child.kill('SIGTERM'));
   const [, port] = /listening (\d+)/.exec(await until(/listening \d+\n/));
   assert.equal(await load(Number(port), { count }), count);
   child.kill('SIGTERM');
