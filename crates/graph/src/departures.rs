@@ -89,6 +89,9 @@ impl Recorder {
     pub(crate) fn settle_put_off(&mut self) {
         for (id, polls) in std::mem::take(&mut self.put_off) {
             if !self.has_nothing_left(id) {
+                if let Some(request) = self.history.requests.table.get_mut(id) {
+                    request.is_put_off = false;
+                }
                 continue;
             }
             if polls + 1 >= POLLS_PUT_OFF {
@@ -155,7 +158,9 @@ impl Recorder {
     }
 
     fn put_off(&mut self, id: RequestId) {
-        if self.put_off.iter().all(|(known, _)| *known != id) {
+        if let Some(request) = self.history.requests.table.get_mut(id)
+            && !std::mem::replace(&mut request.is_put_off, true)
+        {
             self.put_off.push((id, 0));
         }
     }

@@ -50,6 +50,8 @@ pub(crate) struct Request {
     pub handed_over: bool,
     /// It had not when the connection was closed.
     pub cut_off: bool,
+    /// It is among those that are looked at again after a poll.
+    pub is_put_off: bool,
     /// The request after it on its connection; 0 none yet.
     pub next_on_handle: RequestId,
     /// Its latest event.
