@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { assertBeyondAddsUp } from '../../bobtail/test/cli/beyond-sums.mjs';
 import { makeFolder, runBobtail } from '../../bobtail/test/cli/run-bobtail.mjs';
 import { assertValid } from '../../bobtail/test/cli/schemas.mjs';
 import { assertAccessible, assertGates, startBrowser, textsOf } from './browser.mjs';
@@ -79,6 +80,9 @@ const causeRows = ({ beyond, causes }) => [
 test('the verdict, the sides and every figure are those of diff --json', async (t) => {
   const page = await browser.open(t, file);
   assert.deepEqual(await textsOf(page, 'h1'), [sentences.headline(diff)]);
+  const beyond = await textsOf(page, '.beyond');
+  assert.deepEqual(assertBeyondAddsUp(diff, beyond.join('\n')), beyond);
+  assert.deepEqual(beyond, sentences.beyondLines(diff));
   const sides = await textsOf(page, '.percentiles');
   const blank = (text) => text.replace(/\s+/g, ' ');
   const expected = ['A', 'B'].map((name, index) =>

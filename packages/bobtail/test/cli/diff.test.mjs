@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { assertBeyondAddsUp, forcedMoves } from './beyond-sums.mjs';
 import { elementsOf } from './junit-xml.mjs';
 import { makeFolder, PACKAGE, runBobtail } from './run-bobtail.mjs';
 import { assertValid } from './schemas.mjs';
@@ -125,6 +126,27 @@ test('what was planted is found, with its cause, and told by gates', async () =>
   assert.match(undecided, /gate undecided: p99\.9 cannot be told, wanted <\+10\.0 %: p99\.9 needs/);
   assert.equal(nothing, undefined);
   assert.match(stdout, /^ {2}passed .*p50\.exec/m);
+});
+
+test('what is told beyond the percentile of the headline adds up', async () => {
+  const recorded = await diffOf(quick, slow, '--tail', '50');
+  const lines = forcedMoves(recorded).flatMap((diff) => {
+    const text = renderDiff(diff, names, look);
+    const markdown = renderDiffMarkdown(diff, names);
+    assert.deepEqual(assertBeyondAddsUp(diff, markdown), assertBeyondAddsUp(diff, text));
+    return assertBeyondAddsUp(diff, text);
+  });
+  // The slow route is slower by exec, which native is the most of.
+  assert.ok(lines.some((line) => /^The mean beyond p50 changed by .* exec \+/.test(line)));
+  assert.ok(
+    lines.some((line) => /by class of work: native \+/.test(line)),
+    lines.join('\n'),
+  );
+  assert.ok(
+    forcedMoves(fixture).some(
+      (diff) => assertBeyondAddsUp(diff, renderDiff(diff, names, look)).length === 2,
+    ),
+  );
 });
 
 test('gates of a difference are JUnit tests, beside any answer', async (t) => {

@@ -6,6 +6,7 @@ import { markdownCell, plainNear } from '../text/recorded-text';
 import { alignRows, type Column } from '../text/table';
 import { countOf } from '../text/units';
 import {
+  beyondLines,
   beyondTitle,
   CHANGE_HEADER,
   causeRows,
@@ -35,7 +36,7 @@ export function renderDiff(diff: Diff, folders: readonly [string, string], look:
     return dim(sideLine(name, diff, folders[index] ?? ''));
   });
   const sections = [
-    [bold(headline(diff)), ...sides, ...notes(diff).map(plain)],
+    [bold(headline(diff)), ...beyondLines(diff), ...sides, ...notes(diff).map(plain)],
     table(bold('latency'), latencyRows(overall(diff)), look),
     routeLines(diff, look),
     causeLines(diff, look),
@@ -105,6 +106,7 @@ export function renderDiffMarkdown(diff: Diff, folders: readonly [string, string
   const routes = shownRoutes(diff).slice(0, ROUTES_SHOWN);
   const sections = [
     `**${headline(diff)}**`,
+    ...beyondLines(diff),
     (['A', 'B'] as const)
       .map((name, index) => `- ${markdownCell(sideLine(name, diff, folders[index] ?? ''))}`)
       .join('\n'),

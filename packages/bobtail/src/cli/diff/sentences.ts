@@ -1,12 +1,15 @@
 /** What a difference says in words and rows, for terminal and Markdown alike. */
-import type { Change, Diff, PercentileDiff, RouteDiff } from '../json/diff';
+import type { CauseChange, Change, Diff, PercentileDiff, RouteDiff } from '../json/diff';
 import { culpritName, culpritPlace } from '../report/sentences';
 import { plain } from '../text/plain';
 import { countOf, formatCount, formatDuration, formatPercentile } from '../text/units';
 
 const ALL_ROUTES = '*';
-/** Causes of what a request waited for; the others are what the loop thread did. */
+/** Causes that latency consists of; the others are what queue and exec consist of. */
 const KINDS = new Set(['io', 'queue', 'exec', 'unattributed']);
+const LOOP_KINDS = new Set(['queue', 'exec']);
+/** What whole nanoseconds of four kinds or six classes can miss their sum by. */
+const ROUNDED_OFF_NS = 5;
 const NOT_TOLD = '–';
 
 /** The row over all routes. */
@@ -23,21 +26,25 @@ export function moved(change: Change): boolean {
   return change.verdict === 'more' || change.verdict === 'less';
 }
 
+/** The highest percentile that moved. */
+function movedPercentile(diff: Diff): PercentileDiff | undefined {
+  return overall(diff).percentiles.find(({ latency }) => moved(latency));
+}
+
 /** The answer first: what moved, the highest percentile that did. */
 export function headline(diff: Diff): string {
   const { percentiles, mean } = overall(diff);
-  const told = percentiles.filter(({ latency }) => latency.verdict !== 'too-few');
-  const first = told.find(({ latency }) => moved(latency));
+  const first = movedPercentile(diff);
   if (first !== undefined) {
     const { latency, percentile } = first;
     const way = latency.verdict === 'more' ? 'slower' : 'faster';
-    const at = formatPercentile(percentile);
-    return `B is ${way} at ${at}: ${changeWords(latency)}.${mainCause(first)}`;
+    return `B is ${way} at ${formatPercentile(percentile)}: ${changeWords(latency)}.`;
   }
   if (moved(mean)) {
     const way = mean.verdict === 'more' ? 'slower' : 'faster';
     return `B is ${way} on average: ${changeWords(mean)}.`;
   }
+  const told = percentiles.filter(({ latency }) => latency.verdict !== 'too-few');
   const names = told.map(({ percentile }) => formatPercentile(percentile)).reverse();
   return names.length === 0
     ? 'Not enough samples to compare the two.'
@@ -49,16 +56,59 @@ function changeWords(change: Change): string {
   return `${duration(aNs)} to ${duration(bNs)}, ${deltaText(change)} ${intervalText(change)}`;
 }
 
-/** The cause that moved most in the way the latency did. */
-function mainCause({ causes, latency }: PercentileDiff): string {
-  const sign = latency.verdict === 'more' ? 1 : -1;
-  const ranked = causes
-    .filter((one) => moved(one) && (one.deltaNs ?? 0) * sign > 0)
+/**
+ * What the percentile of the headline moved with: the causes of the requests beyond it.
+ *
+ * A percentile has no parts, the mean beyond it has: io, queue and exec sum to its change. The
+ * classes of work split queue and exec once more, so they are told against these, on a line of
+ * their own. Whatever is told here adds up to the sum told beside it.
+ */
+export function beyondLines(diff: Diff): string[] {
+  const first = movedPercentile(diff);
+  if (first === undefined) {
+    return [];
+  }
+  const { beyond, causes, percentile } = first;
+  const every = causes.filter(({ cause }) => KINDS.has(cause));
+  if ([beyond, ...every].some(({ deltaNs }) => deltaNs === null)) {
+    return [];
+  }
+  if (![beyond, ...every].some(moved)) {
+    return [];
+  }
+  const kinds = byChange(every);
+  const parts = kinds.map((one) => `${one.cause} ${partText(one)}`).join(', ');
+  const classes = causes.filter((one) => !KINDS.has(one.cause) && moved(one));
+  return [
+    `The mean beyond ${formatPercentile(percentile)} changed by ${partText(beyond)}: ${parts}.`,
+    ...(classes.length > 0 ? [classLine(kinds, byChange(classes))] : []),
+  ];
+}
+
+/** The classes that moved and the others as one, of what queue and exec changed by. */
+function classLine(kinds: readonly CauseChange[], classes: readonly CauseChange[]): string {
+  const wholeNs = sumNs(kinds.filter(({ cause }) => LOOP_KINDS.has(cause)));
+  const restNs = wholeNs - sumNs(classes);
+  const parts = classes.map((one) => `${causeName(one.cause)} ${deltaText(one)}`);
+  const rest = Math.abs(restNs) < ROUNDED_OFF_NS ? [] : [`the rest ${signed(restNs)}`];
+  const whole = `Queue and exec together changed by ${signed(wholeNs)}`;
+  return `${whole}, by class of work: ${[...parts, ...rest].join(', ')}.`;
+}
+
+/** Those that changed at all, the largest change first. */
+function byChange(causes: readonly CauseChange[]): CauseChange[] {
+  return causes
+    .filter(({ deltaNs }) => deltaNs !== null && deltaNs !== 0)
     .sort((one, other) => Math.abs(other.deltaNs ?? 0) - Math.abs(one.deltaNs ?? 0));
-  const kinds = ranked.filter(({ cause }) => KINDS.has(cause)).slice(0, 1);
-  const work = ranked.filter(({ cause }) => !KINDS.has(cause)).slice(0, 1);
-  const words = [...kinds, ...work].map((one) => `${causeName(one.cause)} ${deltaText(one)}`);
-  return words.length === 0 ? '' : ` Of it ${words.join(', ')}.`;
+}
+
+function sumNs(causes: readonly CauseChange[]): number {
+  return causes.reduce((sum, { deltaNs }) => sum + (deltaNs ?? 0), 0);
+}
+
+/** `+53.7 ms`, and whether that is within the noise. */
+function partText(change: Change): string {
+  return moved(change) ? deltaText(change) : `${deltaText(change)} (${VERDICTS[change.verdict]})`;
 }
 
 /** `notRunning` as people read it. */

@@ -1,6 +1,12 @@
 /** The page of a difference, from the verdict to the limits. */
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
-import { headline, notes, overall, sideLine } from '../../../../bobtail/src/cli/diff/sentences';
+import {
+  beyondLines,
+  headline,
+  notes,
+  overall,
+  sideLine,
+} from '../../../../bobtail/src/cli/diff/sentences';
 import { formatPercentile } from '../../../../bobtail/src/cli/text/units';
 import {
   type DiffPage,
@@ -51,6 +57,11 @@ export function DiffApp({ page }: { page: DiffPage }) {
             bobtail <span>diff</span>
           </p>
           <h1>{headline(diff)}</h1>
+          {beyondLines(diff).map((line) => (
+            <p class="beyond" key={line}>
+              {line}
+            </p>
+          ))}
           {(['a', 'b'] as const).map((side, index) => (
             <p class="percentiles" key={side}>
               <SideKey side={side} />{' '}
