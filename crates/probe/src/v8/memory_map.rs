@@ -27,7 +27,8 @@ pub fn regions() -> Result<Vec<Region>, String> {
 }
 
 fn parse(line: &str) -> Option<Region> {
-    let mut fields = line.split_ascii_whitespace();
+    // Address, rights, offset, device and inode; what follows is the path, with its spaces.
+    let mut fields = line.splitn(6, ' ');
     let (from, to) = fields.next()?.split_once('-')?;
     let address = |text| usize::from_str_radix(text, 16).ok();
     let rights = fields.next()?.as_bytes();
@@ -39,7 +40,7 @@ fn parse(line: &str) -> Option<Region> {
         is_readable: *read == b'r',
         is_writable: *write == b'w',
         is_executable: *execute == b'x',
-        path: fields.nth(3).unwrap_or_default().to_owned(),
+        path: fields.nth(3).unwrap_or_default().trim_start().to_owned(),
     })
 }
 
@@ -75,6 +76,15 @@ mod tests {
         assert!(region(regions_address()).is_executable);
         let local = 1;
         assert!(region(&raw const local as usize).is_writable);
+    }
+
+    #[test]
+    fn a_path_may_have_spaces() {
+        let path = |line| parse(line).expect("a mapping").path;
+        let mapped = "00400000-00fbc000 r-xp 00001000 fe:00 1234                       /a b/no  de";
+        assert_eq!(path(mapped), "/a b/no  de");
+        assert_eq!(path("7ffe0000-7fff0000 rw-p 00000000 00:00 0 "), "");
+        assert_eq!(path("7ffe0000-7fff0000 rw-p 00000000 00:00 0"), "");
     }
 
     fn regions_address() -> usize {
