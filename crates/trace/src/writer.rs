@@ -6,6 +6,8 @@
 
 mod record;
 
+use std::collections::HashMap;
+
 use thiserror::Error;
 
 use crate::bytes::{put_f64, put_u32, u32_at};
@@ -38,7 +40,7 @@ pub enum WriteError {
 pub struct TraceWriter {
     header: Header,
     bytes: Vec<u8>,
-    strings: Vec<String>,
+    strings: HashMap<String, StringId>,
     /// Of the open chunk.
     number: u64,
     last_ns: u64,
@@ -59,7 +61,7 @@ impl TraceWriter {
         let mut writer = Self {
             header,
             bytes,
-            strings: Vec::new(),
+            strings: HashMap::new(),
             number: 0,
             last_ns: 0,
             event: 0,
@@ -85,8 +87,8 @@ impl TraceWriter {
 
     /// The id of a string, entered on its first use; `(other)`, and a loss, when the table is full.
     pub fn intern(&mut self, text: &str) -> StringId {
-        if let Some(index) = self.strings.iter().position(|known| known == text) {
-            return index as StringId + 1;
+        if let Some(&known) = self.strings.get(text) {
+            return known;
         }
         let used_bytes = self.word(live::STRINGS_USED) as usize;
         let mut entry = Vec::new();
@@ -99,8 +101,9 @@ impl TraceWriter {
         }
         self.bytes[HEADER_BYTES + used_bytes..HEADER_BYTES + end].copy_from_slice(&entry);
         self.set_word(live::STRINGS_USED, end as u32);
-        self.strings.push(text.to_owned());
-        self.strings.len() as StringId
+        let id = self.strings.len() as StringId + 1;
+        self.strings.insert(text.to_owned(), id);
+        id
     }
 
     /// Appends a record. Times before the last one are written as the last one. Fails without
