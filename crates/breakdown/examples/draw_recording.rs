@@ -12,7 +12,7 @@ use std::path::Path;
 
 use bobtail_testkit::{ORIGIN_NS, draw};
 use bobtail_trace::TraceWriter;
-use bobtail_trace::record::Ns;
+use bobtail_trace::record::{LossKind, Ns, Record};
 
 /// Before time 0 of the drawing, which may tell of what was before.
 const START_NS: Ns = ORIGIN_NS / 2;
@@ -28,7 +28,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         writer.intern(&decoded(text)?);
     }
     for record in &drawn.records {
-        writer.push(record)?;
+        match *record {
+            // A writer that lost events goes on in a new chunk, with their numbers given out.
+            Record::Loss {
+                kind: LossKind::NoChunk,
+                count,
+                events,
+            } => writer.lose(count, events)?,
+            _ => writer.push(record)?,
+        }
     }
     folder::write(Path::new(folder), &writer.close())?;
     Ok(())
