@@ -11,6 +11,11 @@ import { findChromium } from '../chromium.mjs';
 
 const require = createRequire(import.meta.url);
 const { measuredText, wantedText } = require('../../bobtail/dist/gates/outcome.js');
+const {
+  formatCount,
+  formatDuration,
+  formatShare,
+} = require('../../bobtail/dist/cli/text/units.js');
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 const WAIT_MS_MAX = 120_000;
@@ -94,4 +99,31 @@ export async function assertGates(page, gates) {
     const count = gates.filter((one) => one.outcome === outcome).length;
     assert.equal(title.includes(`${count} ${outcome}`), count > 0, title);
   }
+}
+
+/**
+ * The first two lines of a table of what tail and rest are made of must be these rows of the
+ * report, of at most one a class, to the digit.
+ */
+export async function assertComposition(page, section, rows) {
+  const table = page.locator(`${section} ~ div .composition`);
+  const kinds = (await table.locator('thead th.number').allInnerTexts()).map((kind) => kind.trim());
+  assert.deepEqual(kinds.slice(0, 3), ['io', 'queue', 'exec']);
+  const expected = [
+    ['tail', 'tail'],
+    ['rest', 'nontail'],
+  ].map(([name, cls]) => {
+    const row = rows.find((one) => one.class === cls);
+    if (row === undefined) return `${name} 0 none`;
+    const shares = kinds.map((kind) => formatShare(row[`${kind}Ns`], row.latencyNs));
+    const { count, latencyNs } = row;
+    return [name, formatCount(count), formatDuration(latencyNs), ...shares].join(' ');
+  });
+  assert.ok(rows.length > 0 && rows.length <= 2, `${rows.length} rows`);
+  const lines = await table.locator('tbody').first().locator('tr').all();
+  const shown = lines.map(async (line) => {
+    const cells = await line.locator('th.class, td').allInnerTexts();
+    return cells.join(' ').replace(/\s+/g, ' ').trim();
+  });
+  assert.deepEqual(await Promise.all(shown), expected);
 }

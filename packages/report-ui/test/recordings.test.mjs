@@ -12,10 +12,10 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { buildSync } from 'esbuild';
-import { load } from '../../bobtail/test/cli/load.mjs';
+import { get, load } from '../../bobtail/test/cli/load.mjs';
 import { fixture, startRecording } from '../../bobtail/test/cli/recordings.mjs';
 import { makeFolder, runBobtail } from '../../bobtail/test/cli/run-bobtail.mjs';
-import { startBrowser, textsOf } from './browser.mjs';
+import { assertComposition, startBrowser, textsOf } from './browser.mjs';
 import { mixed, NODE, pageOf, recordingHome, recordService, SHOP } from './shop.mjs';
 
 const require = createRequire(import.meta.url);
@@ -134,6 +134,37 @@ test('worker threads: their answers are told as the main thread has them', async
     waits.some((text) => text.startsWith('worker')),
     waits.join(),
   );
+});
+
+test('worker threads that serve: the figures of one are those of its rows', async (t) => {
+  const cwd = makeFolder(t);
+  const service = await startRecording(t, [NODE, fixture('threads.cjs'), 'servers'], { cwd });
+  const [, second] = /second (\d+)/.exec(await service.until('listening'));
+  const served = { 1: 0, 2: 0 };
+  for (let n = 0; n < 40; n += 1) served[await get(n % 4 === 0 ? service.port : second, '/')] += 1;
+  await service.end();
+  assert.deepEqual(Object.values(served).sort(), [10, 30]);
+  const { file, report } = await pageOf(service.folder);
+  const page = await browser.open(t, file);
+  for (const thread of [1, 2]) {
+    const rows = report.processes.filter((row) => row.thread === thread);
+    const count = rows.reduce((sum, row) => sum + row.count, 0);
+    assert.equal(count, served[thread]);
+    const name = `${rows[0].pid}-${thread}`;
+    await page.locator('.filters select').nth(1).selectOption({ label: name });
+    await page.waitForURL(new RegExp(`#process=${name}$`));
+    await assertComposition(page, '#made-of', rows);
+    const title = await page.locator('svg[role=img] title').first().textContent();
+    assert.ok(title.startsWith(`Latency of ${count} requests`), title);
+    const more = page.getByRole('button', { name: /^all \d+ requests$/ });
+    if ((await more.count()) > 0) await more.click();
+    const ids = await textsOf(page, '.requests tbody a');
+    assert.equal(ids.length, count);
+    assert.ok(
+      ids.every((id) => id.startsWith(`${name}:`)),
+      ids.join(),
+    );
+  }
 });
 
 test('losses are told', async (t) => {

@@ -87,7 +87,7 @@ test('a service that gets less CPU than it wants, recorded with --not-running', 
   });
   const { file, report } = await pageOf(folder, '--tail', '50');
   assert.deepEqual(
-    report.unavailable.filter(({ mechanism }) => mechanism === 'not-running'),
+    report.unavailable.filter(({ mechanism }) => mechanism === 'time not running'),
     [],
   );
   const culprit = report.culprits.find(({ kind, type }) => kind === 'cpu' && type === 'preempted');
