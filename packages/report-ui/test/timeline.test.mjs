@@ -163,20 +163,28 @@ function assertPath(drawn, { segments }) {
 /** What the screen tells apart: a 320th of what is shown, as in `crates/breakdown`. */
 const stepOf = ({ latencyNs }) => (latencyNs * 1.1) / 320;
 
+/** What is in the time that is shown: from a tenth of the latency before a request to its end. */
+const shown = ({ beginNs, endNs }, { latencyNs }) => ({
+  beginNs: Math.max(beginNs, -0.1 * latencyNs),
+  endNs: Math.min(endNs, latencyNs),
+});
+
 const isNear = (box, beginNs, endNs, { nsOfPixel }) =>
   Math.abs(box.beginNs - beginNs) < 2 && Math.abs(box.endNs - endNs) < Math.max(2, nsOfPixel / 2);
 
 /** Every event of explain that is long enough to be seen by itself is, with its whole length. */
 function assertRuns(drawn, explanation) {
   const stepNs = stepOf(explanation);
-  const long = explanation.events.filter(
-    ({ id, loopEvent, beginNs, endNs }) =>
-      beginNs !== null && endNs - beginNs > 2 * stepNs && (loopEvent === 0 || loopEvent === id),
-  );
+  const long = explanation.events.filter((event) => {
+    const { id, loopEvent } = event;
+    if (event.beginNs === null || (loopEvent !== 0 && loopEvent !== id)) return false;
+    const { beginNs, endNs } = shown(event, explanation);
+    return endNs - beginNs > 2 * stepNs;
+  });
   const own = Number(explanation.id.split(':')[1]);
   for (const event of long) {
-    const endNs = Math.min(event.endNs, explanation.latencyNs);
-    const box = drawn.runs.find((run) => isNear(run, event.beginNs, endNs, drawn));
+    const { beginNs, endNs } = shown(event, explanation);
+    const box = drawn.runs.find((run) => isNear(run, beginNs, endNs, drawn));
     const told = `${JSON.stringify(event)} in ${JSON.stringify(drawn.runs)}`;
     assert.ok(box, told);
     assert.equal(box.own, event.request === own, told);
@@ -194,7 +202,9 @@ function assertCollections(drawn, explanation) {
   const culprits = explanation.segments.flatMap((segment) => segment.culprits);
   const pauses = new Map();
   for (const { type, pause } of culprits) {
-    if (pause !== null) pauses.set(pause.startNs, { kind: type.slice(3), ...pause });
+    // What began before what is shown is cut there.
+    if (pause !== null && pause.startNs >= -0.1 * explanation.latencyNs)
+      pauses.set(pause.startNs, { kind: type.slice(3), ...pause });
   }
   const expected = [];
   for (const pause of [...pauses.values()].sort((a, b) => a.startNs - b.startNs)) {
