@@ -15,7 +15,9 @@ const RUN_MS_MAX = 60_000;
 /** A folder that is removed after the test. */
 export function makeFolder(test) {
   const folder = mkdtempSync(join(tmpdir(), 'bobtail test '));
-  test.after(() => rmSync(folder, { recursive: true, force: true }));
+  // What the test started may be putting its own things away in there.
+  const options = { recursive: true, force: true, maxRetries: 10, retryDelay: 50 };
+  test.after(() => rmSync(folder, options));
   return folder;
 }
 
