@@ -5,21 +5,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { leaveOut } from '../../../workloads/harness/leave-out.mjs';
-import {
-  begins,
-  launch,
-  nodes,
-  only,
-  read,
-  run,
-  TIMEOUT_MS,
-  temporary,
-  traces,
-} from './observed.mjs';
+import { begins, launch, nodes, only, read, run, temporary, traces } from './observed.mjs';
+import { keepStamps } from './stamps.mjs';
 
 const stress = Number(process.env.BOBTAIL_STRESS ?? 20_000);
 
@@ -40,38 +30,7 @@ async function onSmallDisk(t, size, use) {
   }
 }
 
-/**
- * Has the kernel stamp what is received, from now until the tests end.
- *
- * Linux turns stamping on with the first socket that wants it, but does so in the background, and
- * off with the last: what arrives in between has no stamp, so its ready time is a bound. That is
- * right, but not what these tests are about; so one socket that wants stamps is kept open.
- */
-async function keepStamps() {
-  const out = fs.mkdtempSync(path.join(os.tmpdir(), 'bobtail-stamps-'));
-  const child = launch(nodes[0], out, 'stamps');
-  child.stderr.pipe(process.stderr);
-  const isStamped = () =>
-    traces(out).some((file) =>
-      begins(read(path.join(out, file)), 'udp').some((r) => r.quality === 'exact'),
-    );
-  const deadline = Date.now() + TIMEOUT_MS;
-  while (!isStamped()) {
-    assert.equal(child.exitCode, null);
-    assert.ok(Date.now() < deadline, 'the kernel stamps nothing');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  return () => {
-    child.kill('SIGKILL');
-    fs.rmSync(out, { recursive: true, force: true });
-  };
-}
-
-let endStamps = () => {};
-before(async () => {
-  endStamps = await keepStamps();
-});
-after(() => endStamps());
+keepStamps();
 
 for (const node of nodes) {
   const version = execFileSync(node, ['-p', 'process.version'], { encoding: 'utf8' }).trim();

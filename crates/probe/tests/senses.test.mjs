@@ -4,9 +4,12 @@ import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { leaveOut } from '../../../workloads/harness/leave-out.mjs';
 import { nodes, run, temporary, traces } from './observed.mjs';
+import { keepStamps } from './stamps.mjs';
 
 const script = 'senses.cjs';
 const mayBeRealTime = process.getuid() === 0;
+
+keepStamps();
 
 for (const node of nodes) {
   const version = execFileSync(node, ['-p', 'process.version'], { encoding: 'utf8' }).trim();
