@@ -4,9 +4,6 @@
  * Not under the recorder, which a boost does not share a loop with: latencies come from what the
  * driver senses, the same way in every arm.
  */
-import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DriveOptions } from '../agent/boost/settings';
 import { readDriverFiles } from '../cli/boost/driver-file';
@@ -17,11 +14,22 @@ import { type Listening, readListening } from '../cli/record/agent-files';
 import { LoadCommand } from '../cli/record/load-command';
 import type { ProcessGroup } from '../cli/record/process-group';
 import { startService } from '../cli/record/session';
-import { formatDuration } from '../cli/text/units';
 import type { Arm } from './arm';
-import { lastWords } from './last-words';
-import { readUsage, type Usage } from './resources';
-import type { LossOf, RoundLimits, RoundResult, Subject } from './round';
+import { readUsage } from './resources';
+import {
+  didNotListen,
+  lost,
+  lostService,
+  lostToWarmup,
+  type Moment,
+  NS_PER_MS,
+  type RoundLimits,
+  type RoundResult,
+  type Subject,
+  spent,
+  wasNotDone,
+} from './round';
+import { RoundFolder } from './round-folder';
 import type { Boosted, Sample } from './sample';
 
 /** An arm with a policy at a lever. */
@@ -30,8 +38,6 @@ export interface DrivenArm extends Arm {
 }
 
 const POLL_MS = 50;
-const NS_PER_MS = 1e6;
-const NS_PER_S = 1e9;
 
 /** An arm under a policy; what starts the service stays as it is. */
 export function drivenArm(name: string, drive: DriveOptions): DrivenArm {
@@ -39,24 +45,18 @@ export function drivenArm(name: string, drive: DriveOptions): DrivenArm {
 }
 
 /** Runs `arm` once. Rejects with a `Failure` when the command cannot be started. */
-export async function runDrivenRound(
+export function runDrivenRound(
   subject: Subject,
   arm: Arm,
   limits: RoundLimits,
 ): Promise<RoundResult> {
-  const folder = mkdtempSync(join(tmpdir(), 'bobtail-round-'));
-  const logs = ['service', 'load'].map((name) => openSync(join(folder, `${name}.log`), 'w'));
-  try {
-    return await new DrivenRun(subject, arm as DrivenArm, limits, folder, logs).result();
-  } finally {
-    logs.forEach(closeSync);
-    rmSync(folder, { recursive: true, force: true });
-  }
+  return RoundFolder.during((folder) =>
+    new DrivenRun(subject, arm as DrivenArm, limits, folder).result(),
+  );
 }
 
-/** What was used and counted at a moment. */
-interface Moment extends Usage {
-  readonly atMs: number;
+/** A moment, and the latencies that the driver had counted by then. */
+interface CountedMoment extends Moment {
   readonly counted: Counted;
 }
 
@@ -65,21 +65,13 @@ class DrivenRun {
   readonly #subject: Subject;
   readonly #arm: DrivenArm;
   readonly #limits: RoundLimits;
-  readonly #folder: string;
-  readonly #logs: readonly number[];
+  readonly #folder: RoundFolder;
 
-  constructor(
-    subject: Subject,
-    arm: DrivenArm,
-    limits: RoundLimits,
-    folder: string,
-    logs: readonly number[],
-  ) {
+  constructor(subject: Subject, arm: DrivenArm, limits: RoundLimits, folder: RoundFolder) {
     this.#subject = subject;
     this.#arm = arm;
     this.#limits = limits;
     this.#folder = folder;
-    this.#logs = logs;
   }
 
   async result(): Promise<RoundResult> {
@@ -87,8 +79,8 @@ class DrivenRun {
     if (signal.aborted) return { kind: 'interrupted' };
     const { command } = this.#subject;
     const started = this.#arm.start({ command, env: process.env });
-    const env = boostEnv(this.#folder, this.#arm.drive, started.env);
-    const service = await startService(started.command, env, { fd: this.#logs[0] ?? 1 });
+    const env = boostEnv(this.#folder.path, this.#arm.drive, started.env);
+    const service = await startService(started.command, env, this.#folder.output('service'));
     const kill = (): void => service.signalAll('SIGKILL');
     process.once('exit', kill);
     try {
@@ -108,13 +100,11 @@ class DrivenRun {
     const { listenMs, runMs } = this.#limits;
     const listening = await this.#listening(service, listenMs);
     if (!service.running) return this.#ended(service);
-    if (listening === undefined) {
-      return lost('time', `it did not listen within ${formatMs(listenMs)}`);
-    }
-    const refused = readDriverFiles(this.#folder).find((file) => 'refused' in file);
+    if (listening === undefined) return lost('time', didNotListen(listenMs));
+    const refused = readDriverFiles(this.#folder.path).find((file) => 'refused' in file);
     if (refused !== undefined && 'refused' in refused) return lost('change', refused.refused);
-    const fd = this.#logs[1] ?? 2;
-    const load = await LoadCommand.start(this.#subject.onPort, listening, { fd });
+    const output = this.#folder.output('load');
+    const load = await LoadCommand.start(this.#subject.onPort, listening, output);
     try {
       return await this.#underLoad(service, load, runMs);
     } finally {
@@ -130,37 +120,33 @@ class DrivenRun {
     });
     const isOver = (): boolean => isLoadDone || !service.running || this.#limits.signal.aborted;
     await this.#until(isOver, warmupNs / NS_PER_MS);
-    if (isOver() && warmupNs > 0) return lost('time', 'it was over before its warm-up was');
+    if (isOver() && warmupNs > 0) return lostToWarmup();
     const begin = this.#moment(service);
     const restMs = durationNs === undefined ? runMs : (durationNs - warmupNs) / NS_PER_MS;
     await this.#until(isOver, Math.min(restMs, runMs));
     const end = this.#moment(service);
     if (!service.running) return this.#ended(service);
-    if (!isLoadDone && durationNs === undefined) {
-      return lost('time', `it was not done after ${formatMs(runMs)}`);
-    }
+    if (!isLoadDone && durationNs === undefined) return lost('time', wasNotDone(runMs));
     const failure = isLoadDone ? load.failure() : undefined;
-    if (failure !== undefined) return lost('load', `${failure.message}${this.#said('load')}`);
+    if (failure !== undefined)
+      return lost('load', `${failure.message}${this.#folder.said('load')}`);
     return this.#sampleOf(begin, end);
   }
 
-  #sampleOf(begin: Moment, end: Moment): RoundResult {
+  #sampleOf(begin: CountedMoment, end: CountedMoment): RoundResult {
     const counted = since(begin.counted, end.counted);
     const requests = counted.count;
     if (requests === 0) return lost('requests', 'no request was seen');
     const sample: Sample = {
+      ...spent(begin, end, requests),
       latencies: latenciesOf(counted),
-      requests,
-      cpuNsPerRequest: (end.cpuNs - begin.cpuNs) / requests,
-      requestsPerS: requests / (((end.atMs - begin.atMs) * NS_PER_MS) / NS_PER_S),
-      peakRssBytes: end.peakRssBytes,
       collections: [],
     };
     return { kind: 'measured', sample, execPath: undefined };
   }
 
   #boosted(): Boosted {
-    const files = readDriverFiles(this.#folder);
+    const files = readDriverFiles(this.#folder.path);
     const { boostedShare, energy, counters } = summarize(this.#arm.drive, files);
     return {
       boosts: counters?.boosts ?? 0,
@@ -169,13 +155,13 @@ class DrivenRun {
     };
   }
 
-  #moment(service: ProcessGroup): Moment {
-    const counted = readLatencies(this.#folder);
+  #moment(service: ProcessGroup): CountedMoment {
+    const counted = readLatencies(this.#folder.path);
     return { ...readUsage(service.pid), atMs: performance.now(), counted };
   }
 
   async #listening(service: ProcessGroup, withinMs: number): Promise<Listening | undefined> {
-    const find = (): Listening | undefined => readListening(this.#folder)[0];
+    const find = (): Listening | undefined => readListening(this.#folder.path)[0];
     const isOver = (): boolean =>
       find() !== undefined || !service.running || this.#limits.signal.aborted;
     await this.#until(isOver, withinMs);
@@ -190,21 +176,6 @@ class DrivenRun {
   }
 
   async #ended(service: ProcessGroup): Promise<RoundResult> {
-    const { exitCode, signal } = await service.ended;
-    const how = signal === null ? `ended with exit code ${exitCode}` : `died of ${signal}`;
-    return lost('service', `it ${how}${this.#said('service')}`);
+    return lostService(await service.ended, this.#folder);
   }
-
-  #said(who: 'service' | 'load'): string {
-    const words = lastWords(join(this.#folder, `${who}.log`));
-    return words === undefined ? '' : `: ${words}`;
-  }
-}
-
-function lost(of: LossOf, reason: string): RoundResult {
-  return { kind: 'lost', of, reason };
-}
-
-function formatMs(ms: number): string {
-  return formatDuration(ms * NS_PER_MS);
 }

@@ -6,14 +6,8 @@
  * for nobody. Where a failing load may be what is at stake, it is counted and the round is not.
  */
 import type { Arm } from './arm';
-import {
-  type LossOf,
-  type RoundLimits,
-  type RoundResult,
-  type Runner,
-  runRound,
-  type Subject,
-} from './round';
+import { runRecordedRound } from './recorded-round';
+import type { LossOf, RoundLimits, RoundResult, Runner, Subject } from './round';
 import type { Sample } from './sample';
 import { shuffled } from './shuffle';
 
@@ -126,7 +120,7 @@ async function runAll(
  * and an arm is out for good. A service that died has shown what it does under the change.
  */
 async function runTwice(options: ExperimentOptions, arm: Arm): Promise<RoundResult> {
-  const { subject, limits, run = runRound } = options;
+  const { subject, limits, run = runRecordedRound } = options;
   const first = await run(subject, arm, limits);
   return isOfLoad(first) ? run(subject, arm, limits) : first;
 }

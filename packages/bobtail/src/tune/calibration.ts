@@ -6,7 +6,8 @@ import { Failure } from '../cli/failure';
 import { askVersion } from '../cli/record/command';
 import { formatMebibytes } from '../cli/text/units';
 import { UNCHANGED } from '../prove/arm';
-import { type LossOf, type RoundLimits, runRound, type Subject } from '../prove/round';
+import { runRecordedRound } from '../prove/recorded-round';
+import type { LossOf, RoundLimits, Subject } from '../prove/round';
 import { highestSupported, type Sample } from '../prove/sample';
 import type { Budget } from './budget';
 
@@ -38,7 +39,7 @@ export async function calibrate(
   limits: RoundLimits,
 ): Promise<Calibration | undefined> {
   const startMs = performance.now();
-  const result = await runRound(subject, UNCHANGED, limits);
+  const result = await runRecordedRound(subject, UNCHANGED, limits);
   if (result.kind === 'interrupted') return undefined;
   const command = subject.command.join(' ');
   if (result.kind === 'lost') {
