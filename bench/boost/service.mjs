@@ -6,34 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cpuNs, LOAD_CORE, ordinaryPriority, SERVER_CORE } from '../harness/cpu.mjs';
+import { listening } from '../harness/listening.mjs';
 import { Connections } from '../harness/open-loop.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const BOBTAIL = join(here, '../../packages/bobtail/dist/cli/main.js');
-const START_MS_MAX = 60_000;
 const CONNECTIONS = 64;
-
-/** The first line of output that tells a port. */
-function listening(child) {
-  return new Promise((resolve, reject) => {
-    let [text, errors] = ['', ''];
-    const limit = setTimeout(() => reject(new Error(`does not listen: ${errors}`)), START_MS_MAX);
-    child.stderr.on('data', (chunk) => {
-      errors = (errors + chunk).slice(-2000);
-    });
-    child.stdout.on('data', (chunk) => {
-      text += chunk;
-      const found = /\{"listening":(\{.*?\})\}/.exec(text);
-      if (!found) return;
-      clearTimeout(limit);
-      resolve(JSON.parse(found[1]));
-    });
-    child.once('exit', (code) => {
-      clearTimeout(limit);
-      reject(new Error(`ended with ${code}: ${errors}`));
-    });
-  });
-}
 
 /** A command that is told to stop, and killed with this process. */
 export class Running {

@@ -5,36 +5,23 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cpuNs, LOAD_CORE, pin, SERVER_CORE } from '../harness/cpu.mjs';
+import { listening, NotListening } from '../harness/listening.mjs';
 import { Connections } from '../harness/open-loop.mjs';
 
-const START_MS_MAX = 60_000;
 const here = fileURLToPath(new URL('.', import.meta.url));
 
 /** A tool that cannot run here; the arm is left out and the reason kept. */
 export class ArmUnavailable extends Error {}
 
-/** The first line of output that tells port and process id. */
-function listening(child) {
-  return new Promise((resolve, reject) => {
-    let text = '';
-    let errors = '';
-    const limit = setTimeout(() => reject(new ArmUnavailable('does not listen')), START_MS_MAX);
-    child.stderr.on('data', (chunk) => {
-      errors = (errors + chunk).slice(-2000);
-    });
-    child.stdout.on('data', (chunk) => {
-      text += chunk;
-      const found = /\{"listening":(\{.*?\})\}/.exec(text);
-      if (!found) return;
-      clearTimeout(limit);
-      resolve(JSON.parse(found[1]));
-    });
-    child.once('exit', (code, signal) => {
-      clearTimeout(limit);
-      const why = errors.split('\n').find((line) => /error/i.test(line)) ?? errors.trim();
-      reject(new ArmUnavailable(`ended with ${code ?? signal}: ${why.slice(0, 200)}`));
-    });
-  });
+/** What the service tells of itself, once it listens. */
+async function told(child) {
+  try {
+    return await listening(child);
+  } catch (error) {
+    if (!(error instanceof NotListening)) throw error;
+    const line = error.errors.split('\n').find((one) => /error/i.test(one)) ?? error.errors;
+    throw new ArmUnavailable(`${error.why}: ${line.slice(0, 200)}`);
+  }
 }
 
 export class Service {
@@ -47,8 +34,7 @@ export class Service {
     const pinned = ['-c', String(SERVER_CORE), command, ...args];
     const child = spawn('taskset', pinned, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     try {
-      const { port, pid } = await listening(child);
-      child.removeAllListeners('exit');
+      const { port, pid } = await told(child);
       const open = await Connections.open(port, connections);
       return new Service(name, arm, child, pid, open);
     } catch (error) {

@@ -6,6 +6,7 @@
 
 const cluster = require('node:cluster');
 const http = require('node:http');
+const { seededRandom } = require('../../../packages/bobtail/dist/prove/shuffle.js');
 
 const CACHED_MAX = 60_000;
 const FILLED = 40_000;
@@ -19,18 +20,7 @@ const KINDS = [
   { share: 3, rows: 2000, lookups: 200, rounds: 3 },
 ];
 
-/** Numbers from 0 to 1 (mulberry32). */
-function seeded(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let z = Math.imul(state ^ (state >>> 15), state | 1);
-    z ^= z + Math.imul(z ^ (z >>> 7), z | 61);
-    return ((z ^ (z >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-const random = seeded(Number(process.env.SEED ?? 1));
+const random = seededRandom(Number(process.env.SEED ?? 1));
 const cache = new Map();
 
 function remember(key) {
