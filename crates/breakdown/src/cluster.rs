@@ -39,6 +39,7 @@ pub(crate) fn cluster(breakdown: &[Breakdown], processes: &[ProcessBreakdown]) -
 mod tests {
     use super::*;
     use crate::report::Work;
+    use crate::summary::process_breakdown;
 
     const WORK: Work = Work {
         native_ns: Some(30),
@@ -65,19 +66,7 @@ mod tests {
     }
 
     fn process(pid: u32, thread: u32) -> ProcessBreakdown {
-        let row = row("*", Class::Tail);
-        ProcessBreakdown {
-            pid,
-            thread,
-            class: row.class,
-            count: row.count,
-            latency_ns: row.latency_ns,
-            io_ns: row.io_ns,
-            queue_ns: row.queue_ns,
-            exec_ns: row.exec_ns,
-            unattributed_ns: row.unattributed_ns,
-            work: row.work,
-        }
+        process_breakdown(pid, thread, row("*", Class::Tail))
     }
 
     #[test]

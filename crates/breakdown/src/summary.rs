@@ -231,17 +231,19 @@ fn processes(aggregate: &Aggregate) -> Vec<ProcessBreakdown> {
             (Class::Nontail, &process.nontail),
         ];
         let some = classes.into_iter().filter(|(_, sums)| sums.count > 0);
-        some.map(|(class, sums)| process_breakdown(process.pid, process.thread, class, sums))
+        some.map(|(class, sums)| {
+            process_breakdown(process.pid, process.thread, breakdown("*", class, sums))
+        })
     });
     rows.collect()
 }
 
-fn process_breakdown(pid: u32, thread: u32, class: Class, sums: &Sums) -> ProcessBreakdown {
-    let row = breakdown("*", class, sums);
+/// The row of one process.
+pub(crate) fn process_breakdown(pid: u32, thread: u32, row: Breakdown) -> ProcessBreakdown {
     ProcessBreakdown {
         pid,
         thread,
-        class,
+        class: row.class,
         count: row.count,
         latency_ns: row.latency_ns,
         io_ns: row.io_ns,

@@ -245,7 +245,8 @@ fn line(words: &str, levers: &[LeverReport]) -> String {
     format!("{words} ({})", refused.join("; "))
 }
 
-fn imitation() -> LeverReport {
+/// The imitation, of which only the rights are looked at: starting it would slow a CPU.
+pub fn imitation() -> LeverReport {
     match emulated::check_rights() {
         Ok(()) => LeverReport {
             kind: LeverKind::Emulated,

@@ -6,11 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bobtail_control::emulated::{Emulated, Emulation, check_rights};
+use bobtail_control::emulated::{Emulated, Emulation};
 use bobtail_control::energy::{EnergySource, energy_sources};
 use bobtail_control::gauge::{Gauge, WorkGauge};
 use bobtail_control::latency::{Latency, measure_latency};
-use bobtail_control::survey::{Family, LeverReport, unavailable};
+use bobtail_control::survey::{self, Family, LeverReport, unavailable};
 use bobtail_control::{Actuator, Asked, ControlError, Host, LeverKind, SelfTest};
 use serde::Serialize;
 
@@ -75,7 +75,7 @@ pub fn examine(
     levers.push(match imitates {
         true => found(LeverKind::Emulated, imitation()),
         false => Finding {
-            report: imitation_untried(),
+            report: survey::imitation(),
             self_test: None,
             latency: None,
         },
@@ -133,18 +133,6 @@ fn real(
         .remove(kind, &actuator.saved().domain)
         .map_err(no_journal)?;
     Ok((actuator, self_test, Some(latency)))
-}
-
-fn imitation_untried() -> LeverReport {
-    match check_rights() {
-        Ok(()) => LeverReport {
-            kind: LeverKind::Emulated,
-            is_available: true,
-            why_not: None,
-            lever: None,
-        },
-        Err(error) => unavailable(LeverKind::Emulated, &error),
-    }
 }
 
 fn imitation() -> Result<Tried, ControlError> {
