@@ -1,21 +1,15 @@
 /** Everybody can read the page: screen readers, the keyboard alone, phones, paper, the dark. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { assertAccessible, startBrowser, textsOf } from './browser.mjs';
+import { before, test } from 'node:test';
+import { assertAccessible, browserBeside, textsOf } from './browser.mjs';
 import { NODE, pageOf, recordingHome, recordService, SHOP } from './shop.mjs';
 
 const home = recordingHome();
-let browser;
+const browser = browserBeside(home);
 let file;
 
 before(async () => {
   ({ file } = await pageOf(await recordService(home, [NODE, SHOP])));
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser.browser.close();
-  await home.close();
 });
 
 /** Opens the slowest request and everything that is folded. */

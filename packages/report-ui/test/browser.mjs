@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { after } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 import { findChromium } from '../chromium.mjs';
@@ -20,10 +21,24 @@ const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 const WAIT_MS_MAX = 120_000;
 
-/** A browser for the tests of a file; `open` is closed after each test. */
-export async function startBrowser() {
-  const browser = await chromium.launch({ executablePath: findChromium() });
-  return { open: (test, file, options) => open(browser, test, file, options), browser };
+/**
+ * A browser for all tests of a file, started by the first that wants it; each page of `open` is
+ * closed after its test. When all are done the browser ends, and after it what `home` holds.
+ */
+export function browserBeside(home) {
+  let launching;
+  const launched = () => {
+    launching ??= chromium.launch({ executablePath: findChromium() });
+    return launching;
+  };
+  after(async () => {
+    await (await launching)?.close();
+    await home.close();
+  });
+  return {
+    open: async (test, file, options) => open(await launched(), test, file, options),
+    newPage: async (options) => (await launched()).newPage(options),
+  };
 }
 
 /**

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { assertBeyondAddsUp } from '../../bobtail/test/cli/beyond-sums.mjs';
 import { makeFolder, runBobtail } from '../../bobtail/test/cli/run-bobtail.mjs';
 import { assertValid } from '../../bobtail/test/cli/schemas.mjs';
-import { assertAccessible, assertGates, startBrowser, textsOf } from './browser.mjs';
+import { assertAccessible, assertGates, browserBeside, textsOf } from './browser.mjs';
 import { gatedPageOf, NODE, recordingHome, recordService, SHOP } from './shop.mjs';
 
 const require = createRequire(import.meta.url);
@@ -20,7 +20,7 @@ const HOSTILE = '/<script>alert(1)</script>"\'&lt;';
 const PATHS = ['/index', '/', '/file', HOSTILE];
 
 const home = recordingHome();
-let browser;
+const browser = browserBeside(home);
 let recordings;
 let file;
 let diff;
@@ -36,12 +36,6 @@ before(async () => {
   const verb = ['diff', ...recordings, '--tail', '50'];
   ({ answer: diff } = await gatedPageOf(file, verb, GATES));
   assertValid('diff', diff);
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser.browser.close();
-  await home.close();
 });
 
 const overall = () => sentences.overall(diff);

@@ -1,8 +1,8 @@
 /** The first screen of the page of a real recording says what `report --json` says. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
-import { after, before, test } from 'node:test';
-import { startBrowser, textsOf } from './browser.mjs';
+import { before, test } from 'node:test';
+import { browserBeside, textsOf } from './browser.mjs';
 import { NODE, pageOf, recordingHome, recordService, SHOP } from './shop.mjs';
 
 const require = createRequire(import.meta.url);
@@ -11,19 +11,13 @@ const { workRows } = require('../../bobtail/dist/cli/report/work-tables.js');
 const units = require('../../bobtail/dist/cli/text/units.js');
 
 const home = recordingHome();
-let browser;
+const browser = browserBeside(home);
 let file;
 let report;
 
 before(async () => {
   const folder = await recordService(home, [NODE, SHOP]);
   ({ file, report } = await pageOf(folder));
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser.browser.close();
-  await home.close();
 });
 
 test('the verdict and the percentiles are those of the report', async (t) => {

@@ -6,10 +6,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import { createRequire } from 'node:module';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { startRecording } from '../../bobtail/test/cli/recordings.mjs';
 import { makeFolder, runBobtail } from '../../bobtail/test/cli/run-bobtail.mjs';
-import { assertAccessible, startBrowser } from './browser.mjs';
+import { assertAccessible, browserBeside } from './browser.mjs';
 import { drawRecording } from './drawings.mjs';
 import { NODE, pageOf, recordingHome } from './shop.mjs';
 
@@ -38,16 +38,7 @@ const LONE = 'lone \ud800 surrogate';
 const HARMFUL = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]/;
 
 const home = recordingHome();
-let browser;
-
-before(async () => {
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser.browser.close();
-  await home.close();
-});
+const browser = browserBeside(home);
 
 /** The file has no tag but its own, and on no screen does a name do anything. */
 async function assertHarmless(t, folder, file, names) {

@@ -8,9 +8,9 @@
 import assert from 'node:assert/strict';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { startBrowser } from './browser.mjs';
+import { browserBeside } from './browser.mjs';
 import { growRecording } from './drawings.mjs';
 import { pageOf, recordingHome } from './shop.mjs';
 
@@ -23,7 +23,7 @@ const ELEMENTS_MAX = 4_000;
 const COST_MAX = 2;
 
 const home = recordingHome();
-let browser;
+const browser = browserBeside(home);
 let blank;
 let file;
 let report;
@@ -32,17 +32,11 @@ before(async () => {
   ({ file, report } = await pageOf(growRecording(home.folder, EVENTS)));
   blank = join(home.folder, 'blank.html');
   writeFileSync(blank, '<!doctype html><title>blank</title>');
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser.browser.close();
-  await home.close();
 });
 
 /** CPU seconds of the main thread while `use` works on a new page, by the browser's own count. */
 async function cpuSeconds(use) {
-  const page = await browser.browser.newPage({ viewport: { width: 1366, height: 900 } });
+  const page = await browser.newPage({ viewport: { width: 1366, height: 900 } });
   const session = await page.context().newCDPSession(page);
   await session.send('Performance.enable', { timeDomain: 'threadTicks' });
   const spent = async () => {

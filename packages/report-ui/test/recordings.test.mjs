@@ -10,12 +10,12 @@ import {
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { buildSync } from 'esbuild';
 import { get, load } from '../../bobtail/test/cli/load.mjs';
 import { fixture, startRecording } from '../../bobtail/test/cli/recordings.mjs';
 import { makeFolder, runBobtail } from '../../bobtail/test/cli/run-bobtail.mjs';
-import { assertComposition, startBrowser, textsOf } from './browser.mjs';
+import { assertComposition, browserBeside, textsOf } from './browser.mjs';
 import { mixed, NODE, pageOf, recordingHome, recordService, SHOP } from './shop.mjs';
 
 const require = createRequire(import.meta.url);
@@ -23,16 +23,7 @@ const { headline, noteLines, trustParts } = require('../../bobtail/dist/cli/repo
 const units = require('../../bobtail/dist/cli/text/units.js');
 
 const home = recordingHome();
-let browser;
-
-before(async () => {
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser.browser.close();
-  await home.close();
-});
+const browser = browserBeside(home);
 
 const HOSTILE = [
   '/<script>alert(1)</script>',

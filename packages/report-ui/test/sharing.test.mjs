@@ -1,35 +1,23 @@
 /** What is looked at can be sent to others: the address, the button that copies it, bad links. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
-import { after, before, test } from 'node:test';
-import { runBobtail } from '../../bobtail/test/cli/run-bobtail.mjs';
-import { assertAccessible, startBrowser, textsOf } from './browser.mjs';
-import { NODE, pageOf, recordingHome, recordService, SHOP } from './shop.mjs';
+import { before, test } from 'node:test';
+import { assertAccessible, browserBeside, textsOf } from './browser.mjs';
+import { explained, NODE, pageOf, recordingHome, recordService, SHOP } from './shop.mjs';
 
 const require = createRequire(import.meta.url);
 const units = require('../../bobtail/dist/cli/text/units.js');
 
 const home = recordingHome();
+const browser = browserBeside(home);
 const CLIPBOARD = ['clipboard-read', 'clipboard-write'];
-let browser;
 let folder;
 let file;
 
 before(async () => {
   folder = await recordService(home, [NODE, SHOP], { count: 400 });
   ({ file } = await pageOf(folder));
-  browser = await startBrowser();
 });
-
-after(async () => {
-  await browser.browser.close();
-  await home.close();
-});
-
-async function explain(id) {
-  const { stdout } = await runBobtail(['explain', folder, '--json', '--request', id]);
-  return JSON.parse(stdout);
-}
 
 /** The chosen request must be this one, with this segment told. */
 async function assertShows(page, { id, route, latencyNs, segments }, index) {
@@ -51,7 +39,7 @@ test('the copied link opens the same request and segment in a fresh page', async
   const page = await browser.open(t, file, { permissions: CLIPBOARD });
   const id = (await textsOf(page, '.requests tbody a'))[2];
   await page.locator('.requests tbody a').nth(2).click();
-  const explanation = await explain(id);
+  const explanation = await explained(folder, id);
   const last = explanation.segments.length - 1;
   await page.getByText(/All \d+ segments? as a table/).click();
   await page.locator('.segments .chip').nth(last).click();
@@ -85,7 +73,7 @@ test('an address leads to a request, back leads away', async (t) => {
   const page = await browser.open(t, file);
   const id = (await textsOf(page, '.requests tbody a'))[1];
   const shared = await browser.open(t, file, { fragment: `#request=${id}&segment=0` });
-  await assertShows(shared, await explain(id), 0);
+  await assertShows(shared, await explained(folder, id), 0);
   await page.locator('.requests tbody a').nth(1).click();
   await page.locator('.chosen').waitFor();
   await page.goBack();

@@ -52,6 +52,12 @@ export async function pageOf(folder, ...options) {
   return { file, report: await reportOf(folder, ...options) };
 }
 
+/** What `explain --json` says of one request. */
+export async function explained(folder, id) {
+  const { stdout } = await runBobtail(['explain', folder, '--json', '--request', id]);
+  return JSON.parse(stdout);
+}
+
 /**
  * Writes the page of a verb with gates, which may end with the codes of gates; resolves to the file
  * and the answer of `--json` that it must agree with.

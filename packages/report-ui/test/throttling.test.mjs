@@ -1,9 +1,9 @@
 /** A loop that was not let run: who paid for that, in a drawn recording and in a real one. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { makeFolder } from '../../bobtail/test/cli/run-bobtail.mjs';
-import { assertAccessible, startBrowser, textsOf } from './browser.mjs';
+import { assertAccessible, browserBeside, textsOf } from './browser.mjs';
 import { drawRecording } from './drawings.mjs';
 import { NODE, pageOf, recordingHome, recordService } from './shop.mjs';
 
@@ -14,16 +14,7 @@ const THROTTLED = new URL('../../../workloads/throttled/server.cjs', import.meta
 const PLACE = 'descheduled or throttled';
 
 const home = recordingHome();
-let browser;
-
-before(async () => {
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser.browser.close();
-  await home.close();
-});
+const browser = browserBeside(home);
 
 /** Of eight, four requests wait behind one that is not run for 60 of its 80 ms. */
 function scene() {

@@ -1,8 +1,8 @@
 /** Each lane of the timeline shows what happened: as it was drawn, and as `explain --json` says. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
-import { after, before, test } from 'node:test';
-import { startBrowser, textsOf } from './browser.mjs';
+import { before, test } from 'node:test';
+import { browserBeside, textsOf } from './browser.mjs';
 import { drawRecording } from './drawings.mjs';
 import { NODE, pageOf, recordingHome, recordService } from './shop.mjs';
 import { assertBoxes, drawnTimeline, durationOf, laneOf } from './timeline.mjs';
@@ -14,7 +14,7 @@ const units = require('../../bobtail/dist/cli/text/units.js');
 const PLANTED = new URL('./fixtures/planted.cjs', import.meta.url).pathname;
 const ROUTES = ['/gc', '/pool', '/ic', '/compile', '/'];
 const home = recordingHome();
-let browser;
+const browser = browserBeside(home);
 let planted;
 
 before(async () => {
@@ -25,12 +25,6 @@ before(async () => {
   });
   planted = { folder, file: (await pageOf(folder)).file };
   planted.explanations = await explainMany(folder, { all: true });
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser.browser.close();
-  await home.close();
 });
 
 const ms = (beginMs, endMs, more = {}) => ({ beginNs: beginMs * 1e6, endNs: endMs * 1e6, ...more });

@@ -7,11 +7,10 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import { runBobtail } from '../../bobtail/test/cli/run-bobtail.mjs';
-import { assertAccessible, startBrowser, textsOf } from './browser.mjs';
+import { test } from 'node:test';
+import { assertAccessible, browserBeside, textsOf } from './browser.mjs';
 import { drawRecording } from './drawings.mjs';
-import { pageOf, recordingHome } from './shop.mjs';
+import { explained, pageOf, recordingHome } from './shop.mjs';
 
 const require = createRequire(import.meta.url);
 const { trustParts } = require('../../bobtail/dist/cli/report/sentences.js');
@@ -53,16 +52,7 @@ const SCENE = `
 `;
 
 const home = recordingHome();
-let browser;
-
-before(async () => {
-  browser = await startBrowser();
-});
-
-after(async () => {
-  await browser.browser.close();
-  await home.close();
-});
+const browser = browserBeside(home);
 
 const trustOf = (page, selector) => textsOf(page, `section[aria-labelledby=trust] ${selector}`);
 
@@ -109,8 +99,7 @@ test('the view of a request says what of it was deduced or lost', async (t) => {
   const page = await browser.open(t, file);
   const shown = {};
   for (const id of [TRUNCATED, INFERRED, WHOLE]) {
-    const told = await runBobtail(['explain', folder, '--json', '--request', id]);
-    const { inferredHops, truncated, segments } = JSON.parse(told.stdout);
+    const { inferredHops, truncated, segments } = await explained(folder, id);
     const facts = await factsOf(page, id);
     assert.equal(facts.includes('truncated: a part of its history was lost'), truncated, facts);
     assert.equal(facts.includes(' inferred'), inferredHops > 0, facts);

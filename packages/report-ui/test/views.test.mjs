@@ -1,17 +1,24 @@
 /** Clicking through every view of the page of a real recording; its figures are the CLI's. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
-import { after, before, test } from 'node:test';
+import { before, test } from 'node:test';
 import { reportOf } from '../../bobtail/test/cli/recordings.mjs';
-import { runBobtail } from '../../bobtail/test/cli/run-bobtail.mjs';
 import {
   assertAccessible,
   assertComposition,
   assertGates,
-  startBrowser,
+  browserBeside,
   textsOf,
 } from './browser.mjs';
-import { gatedPageOf, NODE, pageOf, recordingHome, recordService, SHOP } from './shop.mjs';
+import {
+  explained,
+  gatedPageOf,
+  NODE,
+  pageOf,
+  recordingHome,
+  recordService,
+  SHOP,
+} from './shop.mjs';
 
 const require = createRequire(import.meta.url);
 const sentences = require('../../bobtail/dist/cli/report/sentences.js');
@@ -19,7 +26,7 @@ const units = require('../../bobtail/dist/cli/text/units.js');
 const { explainMany } = require('../../bobtail/dist/index.js');
 
 const home = recordingHome();
-let browser;
+const browser = browserBeside(home);
 let folder;
 let file;
 let report;
@@ -27,18 +34,7 @@ let report;
 before(async () => {
   folder = await recordService(home, [NODE, SHOP]);
   ({ file, report } = await pageOf(folder));
-  browser = await startBrowser();
 });
-
-after(async () => {
-  await browser.browser.close();
-  await home.close();
-});
-
-async function explain(id) {
-  const { stdout } = await runBobtail(['explain', folder, '--json', '--request', id]);
-  return JSON.parse(stdout);
-}
 
 /** Waits until something holds: what is drawn follows a click a moment later. */
 async function until(holds, what) {
@@ -209,7 +205,10 @@ test('gates are told first, each with its limit, its figure and what came of it'
 
 test('the slowest request opens with the segments of explain', async (t) => {
   const page = await browser.open(t, file);
-  const explanation = await explain(await page.locator('.requests tbody a').first().innerText());
+  const explanation = await explained(
+    folder,
+    await page.locator('.requests tbody a').first().innerText(),
+  );
   await page.locator('.requests tbody a').first().click();
   const heading = `${explanation.route} ${units.formatDuration(explanation.latencyNs)}`;
   assert.deepEqual(await textsOf(page, '.chosen h3'), [heading]);
@@ -232,7 +231,7 @@ test('the slowest request opens with the segments of explain', async (t) => {
 test('a segment leads to its cause, in the panel, the graph and the timeline', async (t) => {
   const page = await browser.open(t, file);
   const ids = await textsOf(page, '.requests tbody a');
-  const explanations = await Promise.all(ids.slice(0, 6).map(explain));
+  const explanations = await Promise.all(ids.slice(0, 6).map((id) => explained(folder, id)));
   const queued = explanations.find(({ segments }) =>
     segments.some(({ kind, durationNs }) => kind === 'queue' && durationNs > 5e6),
   );
