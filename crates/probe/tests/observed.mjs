@@ -9,12 +9,13 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { builtExample } from '../../../workloads/harness/built-example.mjs';
 
 const folder = path.dirname(fileURLToPath(import.meta.url));
 const target = process.env.CARGO_TARGET_DIR ?? path.join(folder, '../../../target');
 /** The built addon. */
 export const probe = process.env.BOBTAIL_PROBE ?? path.join(target, 'release/libbobtail_probe.so');
-const dumper = process.env.BOBTAIL_DUMP ?? path.join(target, 'tested/examples/dump');
+const dumper = process.env.BOBTAIL_DUMP ?? builtExample('dump');
 export const nodes = (process.env.BOBTAIL_TEST_NODES ?? process.execPath).split(':');
 /** Nothing takes longer. */
 export const TIMEOUT_MS = 120_000;

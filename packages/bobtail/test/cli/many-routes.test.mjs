@@ -5,7 +5,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { PACKAGE, runBobtail } from './run-bobtail.mjs';
+import { builtExample } from '../../../../workloads/harness/built-example.mjs';
+import { runBobtail } from './run-bobtail.mjs';
 
 /** A million take ten times as long and no more memory: `bench/routes/run.mjs`. */
 const ROUTES = 100_000;
@@ -14,10 +15,6 @@ const NAMED = 1000;
 /** Node alone is a tenth of it. */
 const MEMORY_KIB_MAX = 512 * 1024;
 const PAGE_BYTES_MAX = 2 ** 20;
-const TARGET = process.env.CARGO_TARGET_DIR ?? join(PACKAGE, '../../target');
-/** Built with the Rust tests: `cargo build --profile tested -p bobtail-breakdown --examples`. */
-const EXAMPLE = join(TARGET, 'tested/examples/many_routes');
-
 /** A tenth of the requests takes a tenth of the analysis, and all of the start of a process. */
 const TIMES_A_TENTH_MAX = 10;
 
@@ -26,8 +23,9 @@ let hook;
 
 before(() => {
   home = mkdtempSync(join(tmpdir(), 'bobtail-routes-'));
-  execFileSync(EXAMPLE, [String(ROUTES), join(home, 'routes')]);
-  execFileSync(EXAMPLE, [String(ROUTES / 10), join(home, 'tenth')]);
+  const manyRoutes = builtExample('many_routes');
+  execFileSync(manyRoutes, [String(ROUTES), join(home, 'routes')]);
+  execFileSync(manyRoutes, [String(ROUTES / 10), join(home, 'tenth')]);
   hook = join(home, 'used.cjs');
   writeFileSync(
     hook,
