@@ -33,6 +33,7 @@ export async function failuresOf(run, expected) {
     const { told, wrong } = compareClasses(classes);
     // A class that could not be recorded is 0: then the reason is what is wrong.
     if (wrong.length) wrong.push(...report.unavailable.map(unavailableText));
+    wrong.push(...(expected.unsaid?.({ requests: counting, report }) ?? []));
     return { checked, failures, told, wrong };
   });
 }

@@ -27,6 +27,12 @@ export default {
   variants: [{}, { PLANTED_CPU: 'competitor' }],
   drive: [{ repeat: REQUESTS, send: [{ path: '/compute' }], gapMs: 1 }],
   routes: { 'GET /compute': computing },
+  /** The cure, though the group with the quota is gone with its process. */
+  unsaid({ requests, report }) {
+    const cure = report.findings.find(({ code }) => code === 'not-running')?.action;
+    const isSaid = requests[0].how !== 'quota' || /^raise the CPU quota/.test(cure);
+    return isSaid ? [] : [`not to raise the quota but: ${cure}`];
+  },
   classes({ requests }) {
     const compared = bestFitting(requests);
     const total = (name) => sum(compared.map(({ work }) => work[name]));

@@ -12,6 +12,8 @@ const HOG_SHARE: u64 = 5;
 const WORTH_TELLING: f64 = 0.1;
 /// Share from which a cause is the dominant one.
 const DOMINANT: f64 = 0.3;
+/// The cure where no quota is to blame.
+const QUIETER: &str = "run fewer busy processes beside it, or give it processors of its own";
 /// Share of the recording in which the quota was used up from which that is worth telling.
 const THROTTLED: f64 = 0.05;
 
@@ -84,10 +86,10 @@ pub(super) fn not_running(evidence: &Evidence<'_>) -> Option<Finding> {
             time(quota.throttled_ns),
         ),
         // A process that was moved to another group later may be throttled there.
-        Some(_) => "run fewer busy processes beside it, or give it processors of its own: the CPU \
-                    quota of the group it started in was never used up"
-            .to_owned(),
-        None => "run fewer busy processes beside it, or give it processors of its own".to_owned(),
+        Some(_) => format!("{QUIETER}: the CPU quota of the group it started in was never used up"),
+        None => format!(
+            "{QUIETER}; how often its CPU quota was used up is not known, look at its container's"
+        ),
     };
     Some(finding("not-running", impact_ns, sentence, action))
 }
@@ -125,7 +127,7 @@ pub(super) fn woken_late(evidence: &Evidence<'_>) -> Option<Finding> {
         time(late.longest_ns),
     );
     let action = if evidence.tail_sums.measured.not_running {
-        "run fewer busy processes beside it, or give it processors of its own"
+        QUIETER
     } else {
         "look for busy processes beside it and at its CPU quota; record --not-running tells whom \
          that delayed"

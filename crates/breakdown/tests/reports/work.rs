@@ -284,7 +284,7 @@ fn not_running_is_blamed_on_the_quota_only_where_that_was_used_up() {
             Some(Throttled::default()),
             "the CPU quota of the group it started in was never used up",
         ),
-        (None, "processors of its own"),
+        (None, "is not known, look at its container's"),
     ] {
         let report = report(with(throttled), scene);
         let (sentence, what) = action(&report, "not-running");

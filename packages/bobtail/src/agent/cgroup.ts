@@ -2,18 +2,12 @@
  * Where the kernel counts how often this process' group had used up its CPU quota.
  *
  * Only the places and the counts at the start: the process may end by a signal, so it is the
- * command line that reads the same files again when it has.
+ * command line that reads the same files again.
  */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readThrottling, type Throttling } from '../cgroup/throttling';
-
-/** The counts of one group, the process' own or one above it. */
-export interface Counted extends Throttling {
-  /** The `cpu.stat` they were read from. */
-  file: string;
-}
+import { type Counted, readThrottling } from '../cgroup/throttling';
 
 /** The groups that have such counts, the innermost first; none where the kernel keeps none. */
 export function readCounts(root = '/sys/fs/cgroup', proc = '/proc/self'): Counted[] {

@@ -2,7 +2,7 @@
  * Reads from a group's `cpu.stat` how often it had to stop because its CPU quota was used up.
  *
  * Apart from agent and command line, because both read the same file: one at the start of a
- * process, the other after its end.
+ * process, the other until its end.
  */
 
 import { readFileSync } from 'node:fs';
@@ -37,19 +37,41 @@ export function readThrottling(file: string): Throttling | null {
   return { periods, throttledNs };
 }
 
-/** What was counted between two readings of the same files: of the group that stopped longest. */
-export function throttlingSince(
-  before: readonly (Throttling & { file: string })[],
-): Throttling | null {
-  let longest: Throttling | null = null;
-  for (const { file, periods, throttledNs } of before) {
-    const now = readThrottling(file);
-    if (now === null) continue;
-    const since = {
-      periods: Math.max(0, now.periods - periods),
-      throttledNs: Math.max(0, now.throttledNs - throttledNs),
-    };
-    if (longest === null || since.throttledNs > longest.throttledNs) longest = since;
+/** The `cpu.stat` of a group, and its counts when a process told them. */
+export type Counted = Throttling & { readonly file: string };
+
+/**
+ * What groups are stopped for from when a process told their counts.
+ *
+ * Looked at again and again: a group may be removed with its last process (a scope of systemd is),
+ * and what is left then, the groups above it, would say that no quota was ever used up.
+ */
+export class ThrottlingWatch {
+  readonly #since = new Map<string, Throttling>();
+
+  /** Reads the counts of `groups` again; of one that is gone the last reading stays. */
+  look(groups: readonly Counted[]): void {
+    for (const before of groups) {
+      const now = readThrottling(before.file);
+      if (now === null) continue;
+      this.#since.set(keyOf(before), {
+        periods: Math.max(0, now.periods - before.periods),
+        throttledNs: Math.max(0, now.throttledNs - before.throttledNs),
+      });
+    }
   }
-  return longest;
+
+  /** Of the group that was stopped longest; null unless the innermost, the first, was read. */
+  longest(groups: readonly Counted[]): Throttling | null {
+    const read = groups.map((one) => this.#since.get(keyOf(one)));
+    if (read[0] === undefined) return null;
+    return read
+      .filter((one) => one !== undefined)
+      .reduce((longest, one) => (one.throttledNs > longest.throttledNs ? one : longest));
+  }
+}
+
+/** Processes of one group began at different times, so with different counts. */
+function keyOf({ file, periods, throttledNs }: Counted): string {
+  return `${file} ${periods} ${throttledNs}`;
 }

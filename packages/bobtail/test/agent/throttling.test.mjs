@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { readCounts } from '../../dist/agent/cgroup.js';
-import { readThrottling, throttlingSince } from '../../dist/cgroup/throttling.js';
+import { readThrottling, ThrottlingWatch } from '../../dist/cgroup/throttling.js';
 
 /** Files by path, below a folder that is removed after the test. */
 function tree(t, files) {
@@ -20,6 +20,12 @@ function tree(t, files) {
   };
   write(files);
   return { root, write };
+}
+
+/** What `watch` tells after another look. */
+function told(counts, watch = new ThrottlingWatch()) {
+  watch.look(counts);
+  return watch.longest(counts);
 }
 
 const v2 = (periods, us) =>
@@ -38,9 +44,9 @@ test('version 2: the group and those above it count, the longest stop is told', 
     { file: join(root, 'fs/pod/service/cpu.stat'), periods: 0, throttledNs: 0 },
     { file: join(root, 'fs/pod/cpu.stat'), periods: 7, throttledNs: 1_000_000 },
   ]);
-  assert.deepEqual(throttlingSince(counts), { periods: 0, throttledNs: 0 });
+  assert.deepEqual(told(counts), { periods: 0, throttledNs: 0 });
   write({ 'fs/pod/cpu.stat': v2(10, 61_000) });
-  assert.deepEqual(throttlingSince(counts), { periods: 3, throttledNs: 60_000_000 });
+  assert.deepEqual(told(counts), { periods: 3, throttledNs: 60_000_000 });
 });
 
 test('version 1: a container that sees its group at the root, and the path of the host', (t) => {
@@ -53,7 +59,7 @@ test('version 1: a container that sees its group at the root, and the path of th
     { file: join(root, 'fs/cpu,cpuacct/cpu.stat'), periods: 2, throttledNs: 500 },
   ]);
   write({ 'fs/cpu,cpuacct/cpu.stat': v1(3, 90_000_500) });
-  assert.deepEqual(throttlingSince(counts), { periods: 1, throttledNs: 90_000_000 });
+  assert.deepEqual(told(counts), { periods: 1, throttledNs: 90_000_000 });
 });
 
 test('what is not there is unknown, not zero', (t) => {
@@ -64,11 +70,27 @@ test('what is not there is unknown, not zero', (t) => {
   });
   assert.deepEqual(readCounts(join(root, 'fs'), join(root, 'none')), []);
   assert.equal(readThrottling(join(root, 'broken')), null);
-  assert.equal(throttlingSince([]), null);
+  assert.equal(told([]), null);
   const counts = readCounts(join(root, 'fs'), join(root, 'proc'));
   assert.equal(counts.length, 1);
   rmSync(join(root, 'fs'), { recursive: true });
-  assert.equal(throttlingSince(counts), null);
+  assert.equal(told(counts), null);
   write({ 'fs/outside/cpu.stat': v2(0, 0) });
-  assert.deepEqual(throttlingSince(counts), { periods: 0, throttledNs: 0 }, 'a new group');
+  assert.deepEqual(told(counts), { periods: 0, throttledNs: 0 }, 'a new group');
+});
+
+test('a group that is gone keeps what was read of it last', (t) => {
+  const { root, write } = tree(t, {
+    'proc/cgroup': '0::/scope\n',
+    'fs/cpu.stat': v2(0, 0),
+    'fs/scope/cpu.stat': v2(4, 10),
+  });
+  const counts = readCounts(join(root, 'fs'), join(root, 'proc'));
+  assert.equal(counts.length, 2);
+  const watch = new ThrottlingWatch();
+  write({ 'fs/scope/cpu.stat': v2(6, 2010) });
+  assert.deepEqual(told(counts, watch), { periods: 2, throttledNs: 2_000_000 });
+  rmSync(join(root, 'fs/scope'), { recursive: true });
+  assert.deepEqual(told(counts, watch), { periods: 2, throttledNs: 2_000_000 });
+  assert.equal(told(counts), null, 'never read while it was there');
 });

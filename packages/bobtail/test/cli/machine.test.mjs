@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { ThrottlingWatch } from '../../dist/cgroup/throttling.js';
 import { readStealNs, stolenSince, writeThrottling } from '../../dist/cli/record/machine.js';
 import { makeFolder } from './run-bobtail.mjs';
 
@@ -26,10 +27,10 @@ test('the process file gets what its group was throttled since it started', (t) 
   writeFileSync(file, 'nr_periods 9\nnr_throttled 5\nthrottled_usec 4000\n');
   const cpuStat = [{ file, periods: 2, throttledNs: 1_000_000 }];
   writeFileSync(path, JSON.stringify({ ...process, cpuStat }));
-  writeThrottling(folder);
+  writeThrottling(folder, new ThrottlingWatch());
   const expected = { ...process, cpuStat, throttled: { periods: 3, throttledNs: 3_000_000 } };
   assert.deepEqual(throttled(), expected);
   writeFileSync(path, JSON.stringify(process));
-  writeThrottling(folder);
+  writeThrottling(folder, new ThrottlingWatch());
   assert.equal(throttled().throttled, null);
 });

@@ -7,7 +7,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HeapFacts } from '../../agent/heap';
-import type { Throttling } from '../../cgroup/throttling';
+import type { Counted, Throttling } from '../../cgroup/throttling';
 import { hasCode } from '../failure';
 
 /** One probe mechanism and whether it works in that process. */
@@ -26,7 +26,7 @@ export interface RecordedProcess {
   readonly mechanisms: readonly Mechanism[];
   readonly heap?: HeapFacts;
   /** Counts of its groups when the recording started, and where they were read. */
-  readonly cpuStat?: readonly (Throttling & { readonly file: string })[];
+  readonly cpuStat?: readonly Counted[];
   /** How much its group was throttled since; null when unknown. */
   readonly throttled?: Throttling | null;
 }

@@ -4,6 +4,7 @@
  * The service's own end wins. A trouble of the recorder takes the exit code only when the service
  * ended well, so that `bobtail record -- CMD` can stand in for `CMD` anywhere.
  */
+import type { ThrottlingWatch } from '../../cgroup/throttling';
 import { exitCodeOfSignal } from '../exit-codes';
 import { Failure, writeFailure } from '../failure';
 import { type Outcome, type RunFile, writeRunFile } from '../json/run';
@@ -22,6 +23,8 @@ export interface Ending {
   readonly outcome: Outcome;
   /** What the hypervisor had taken when the recording started; null when unknown. */
   readonly stealBeforeNs: number | null;
+  /** What the groups of the processes were throttled while these lived. */
+  readonly throttling: ThrottlingWatch;
   readonly durationMs: number;
   readonly stoppedByRecorder: boolean;
   /** A signal ended the recording. */
@@ -69,11 +72,11 @@ export function conclude(ending: Ending): Conclusion {
 
 /** The service has ended already and its end must be passed on, so this may not throw. */
 function closeRunFile(ending: Ending): Failure[] {
-  const { folder, run, outcome, stealBeforeNs } = ending;
+  const { folder, run, outcome, stealBeforeNs, throttling } = ending;
   const host = { ...run.host, stealNs: stolenSince(stealBeforeNs) };
   try {
     writeRunFile(folder.path, { ...run, outcome, host });
-    writeThrottling(folder.path);
+    writeThrottling(folder.path, throttling);
     return [];
   } catch (error) {
     return [writeFailure(error, ending.folder.path)];

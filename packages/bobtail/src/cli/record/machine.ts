@@ -6,7 +6,7 @@
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { throttlingSince } from '../../cgroup/throttling';
+import type { ThrottlingWatch } from '../../cgroup/throttling';
 import { type RecordedProcess, readRecordedProcesses } from './agent-files';
 
 /** Ticks of `/proc/stat`: USER_HZ is 100 on every architecture Node runs on. */
@@ -32,11 +32,16 @@ export function stolenSince(before: number | null, path?: string): number | null
   return before === null || now === null ? null : Math.max(0, now - before);
 }
 
-/** Adds to every process file what its group was throttled since the process told the counts. */
-export function writeThrottling(folder: string): void {
+/** Reads again what the groups of the recorded processes were throttled. */
+export function lookAtThrottling(folder: string, watch: ThrottlingWatch): void {
+  for (const one of readRecordedProcesses(folder)) watch.look(one.cpuStat ?? []);
+}
+
+/** Adds to every process file what its groups were throttled since the process told the counts. */
+export function writeThrottling(folder: string, watch: ThrottlingWatch): void {
+  lookAtThrottling(folder, watch);
   for (const one of readRecordedProcesses(folder)) {
-    const throttled = throttlingSince(one.cpuStat ?? []);
-    replaceProcessFile(folder, { ...one, throttled });
+    replaceProcessFile(folder, { ...one, throttled: watch.longest(one.cpuStat ?? []) });
   }
 }
 

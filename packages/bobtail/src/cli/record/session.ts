@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ThrottlingWatch } from '../../cgroup/throttling';
 import { StatusLine } from '../console';
 import { type Bursts, type Detail, describeHost, type RunFile, writeRunFile } from '../json/run';
 import { formatBytes, formatCount, formatDuration } from '../text/units';
@@ -12,7 +13,7 @@ import { describeListening, type Listening, readListening } from './agent-files'
 import { checkNodeVersion, nodeVersionOf, startFailure } from './command';
 import type { Ending } from './conclusion';
 import { LoadCommand } from './load-command';
-import { readStealNs } from './machine';
+import { lookAtThrottling, readStealNs } from './machine';
 import { ProcessGroup, type Stdio } from './process-group';
 import {
   discardEmptyRecording,
@@ -139,6 +140,7 @@ export class Session {
   readonly #status: StatusLine;
   readonly #startMs = performance.now();
   readonly #stealBeforeNs = readStealNs();
+  readonly #throttling = new ThrottlingWatch();
   #load: LoadCommand | undefined;
   #listening: Listening | undefined;
   #stopping: Promise<boolean> | undefined;
@@ -156,9 +158,13 @@ export class Session {
   async conduct(forward: Forward): Promise<Ending> {
     const stopForwarding = forward(this.#service, () => {
       this.#interrupted = true;
+      this.#lookAtThrottling();
       this.#load?.cancel();
     });
-    const progress = setInterval(() => this.#showProgress(), PROGRESS_MS);
+    const progress = setInterval(() => {
+      this.#lookAtThrottling();
+      this.#showProgress();
+    }, PROGRESS_MS);
     const driving = this.#drive();
     const outcome = await this.#service.ended;
     clearInterval(progress);
@@ -172,6 +178,7 @@ export class Session {
       folder: this.#folder,
       outcome,
       stealBeforeNs: this.#stealBeforeNs,
+      throttling: this.#throttling,
       durationMs: performance.now() - this.#startMs,
       // A signal from outside ends the recording first: then the service's end is its own.
       stoppedByRecorder: this.#stopping !== undefined && !this.#interrupted,
@@ -210,6 +217,7 @@ export class Session {
     await Promise.race(ends);
     if (this.#service.running && !this.#interrupted && ends.length > 1) {
       this.#options.watch?.stopping(this.#service);
+      this.#lookAtThrottling();
       this.#load?.cancel();
       this.#stopping = this.#service.stop();
     }
@@ -229,6 +237,10 @@ export class Session {
       await Promise.race([sleep(LISTENING_POLL_MS), this.#service.ended]);
     }
     return this.#options.signal?.aborted ? undefined : readListening(this.#folder.path)[0];
+  }
+
+  #lookAtThrottling(): void {
+    lookAtThrottling(this.#folder.path, this.#throttling);
   }
 
   #showProgress(): void {
