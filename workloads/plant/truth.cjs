@@ -23,6 +23,11 @@ function runDelayNs() {
   return Number(fs.readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[1]);
 }
 
+/** How often this process had to leave a processor though it could have gone on. */
+function switches() {
+  return process.resourceUsage().involuntaryContextSwitches;
+}
+
 /** CPU time of this process, in ns: of its loop, where V8 has no threads of its own. */
 function cpuNs() {
   const { user, system } = process.cpuUsage();
@@ -118,4 +123,14 @@ function socketPath(name) {
   return path.join(PLANTED_FILE ? path.dirname(PLANTED_FILE) : os.tmpdir(), name);
 }
 
-module.exports = { begin, cpuNs, exitWhenTold, listen, nowNs, runDelayNs, socketPath, spin };
+module.exports = {
+  begin,
+  cpuNs,
+  exitWhenTold,
+  listen,
+  nowNs,
+  runDelayNs,
+  socketPath,
+  spin,
+  switches,
+};

@@ -24,9 +24,12 @@ const server = http.createServer((request, response) => {
   const planted = truth.begin(request);
   if (request.url === '/compute') {
     planted.how = how;
+    const before = { delayNs: truth.runDelayNs(), switches: truth.switches() };
     planted.note('compute');
     planted.spend('compute', compute);
     planted.note('computed');
+    planted.delayNs = truth.runDelayNs() - before.delayNs;
+    planted.switches = truth.switches() - before.switches;
   }
   planted.answer(response);
 });

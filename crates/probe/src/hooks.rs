@@ -53,6 +53,7 @@ replacements! {
     c"recvfrom" receive::recvfrom, RECVFROM;
     c"recv" receive::recv, RECV;
     c"sendmsg" write::sendmsg, SENDMSG;
+    c"pthread_mutex_lock" mutex::pthread_mutex_lock, PTHREAD_MUTEX_LOCK;
 }
 
 /// The loop state and entry of a descriptor that is dispatched now: it is in the batch and its

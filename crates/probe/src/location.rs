@@ -8,7 +8,8 @@
 //! done nothing yet: its caller is named instead.
 
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::Ordering::Acquire;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 
 use crate::clock::monotonic_ns;
 use crate::function_entry;
@@ -35,6 +36,9 @@ const EVAL: &[u8] = b"(eval)";
 /// now is not what it executed when it was asked.
 const PROMPT_NS: u64 = 500_000;
 
+/// The watchdog is in V8, where it holds the mutex of an isolate.
+static ASKING: AtomicBool = AtomicBool::new(false);
+
 /// Everything needed is there.
 pub fn is_available() -> bool {
     v8().is_some()
@@ -43,9 +47,18 @@ pub fn is_available() -> bool {
 /// Asks the thread of an isolate to write its location. From another thread; the isolate lives.
 pub fn ask(isolate: *mut c_void) {
     if let Some(v8) = v8() {
+        // Seen by the thread no later than what V8 has it see: that comes after it.
+        ASKING.store(true, SeqCst);
         // SAFETY: RequestInterrupt may be called from any thread while the isolate lives.
         unsafe { (v8.request_interrupt)(isolate, interrupted, std::ptr::null_mut()) };
+        ASKING.store(false, SeqCst);
     }
+}
+
+/// `ask` is under way, so the thread that is asked may find its isolate's mutex taken.
+#[inline(always)]
+pub fn is_being_asked() -> bool {
+    ASKING.load(Relaxed)
 }
 
 /// Runs on the isolate's thread inside a HandleScope that V8 opened.

@@ -109,6 +109,17 @@ const scenarios = {
     );
   },
 
+  /** Long events, each of which is asked three times where it is. */
+  async asked([count, ms]) {
+    const { startNs } = start();
+    const slices = [];
+    for (let n = 0; n < +count; n++) {
+      await sleep(1);
+      slices.push(runWithoutWaiting(startNs, +ms));
+    }
+    return { slices };
+  },
+
   async blocked() {
     const { mechanisms, startNs } = start();
     await sleep(5);

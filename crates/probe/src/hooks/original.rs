@@ -45,6 +45,7 @@ originals! {
     write, WRITE, (fd: c_int, buffer: *const c_void, bytes: usize) -> isize;
     writev, WRITEV, (fd: c_int, parts: *const iovec, count: c_int) -> isize;
     pthread_mutex_unlock, PTHREAD_MUTEX_UNLOCK, (mutex: *mut pthread_mutex_t) -> c_int;
+    pthread_mutex_lock, PTHREAD_MUTEX_LOCK, (mutex: *mut pthread_mutex_t) -> c_int;
     close, CLOSE, (fd: c_int) -> c_int;
     connect, CONNECT, (fd: c_int, address: *const sockaddr, bytes: socklen_t) -> c_int;
     getsockopt, GETSOCKOPT,
