@@ -168,6 +168,22 @@ const scenarios = {
     return { ...seen, lazy: last.calls.CompileLazy - first.calls.CompileLazy };
   },
 
+  async functions() {
+    start();
+    const kinds = [() => {}, async () => {}, function* () {}, async function* () {}];
+    // Short ones, of which V8's log tells the smaller part.
+    const make = (make, salt) => {
+      for (let at = 0; at < 100; at++) make('a', 'b', `return ${salt} + ${at};`);
+    };
+    const before = inspect().calls;
+    const rounds = [1, 2, 3, 4, 5].map((round) =>
+      kinds.map((like, kind) => measure(() => make(like.constructor, 10 * round + kind))),
+    );
+    const after = inspect().calls;
+    const names = Object.keys(after).filter((name) => name.endsWith('FunctionConstructor'));
+    return { rounds, calls: names.map((name) => after[name] - before[name]) };
+  },
+
   async cache() {
     const source = longSource(50, 5);
     const { cachedData } = new vm.Script(source, { produceCachedData: true });

@@ -71,6 +71,21 @@ for (const node of nodes) {
       }
     });
 
+    it('charges a function made of text to compilation, and each', async (t) => {
+      const { rounds, calls } = await run(node, temporary(t), 'functions', { script });
+      assert.deepEqual(calls, [500, 500, 500, 500]);
+      for (const kind of rounds[0].keys()) {
+        const shares = rounds.map((round) => {
+          const { inner, outer, jit, gc } = round[kind];
+          assert.ok(jit <= 1.001 * outer, `${jit} of ${outer}`);
+          return jit / (inner - gc);
+        });
+        t.diagnostic(`kind ${kind}: ${shares.map((share) => share.toFixed(3)).join()}`);
+        // Another process may have run between the two looks at the clock: not each time.
+        assert.ok(Math.max(...shares) > 0.8, `kind ${kind}: ${shares.join()}`);
+      }
+    });
+
     it('leaves the code cache valid', async (t) => {
       const out = temporary(t);
       const { accepted, tags, files } = await run(node, out, 'cache', { script });
@@ -102,7 +117,7 @@ for (const node of nodes) {
       const { mechanisms } = await run(node, temporary(t), 'native', { script, flags });
       const missing = mechanisms.filter(({ ok, name }) => !ok && name.startsWith('v8.'));
       // Node 20 needs no flag for V8's timers.
-      const names = version.startsWith('v20.') ? [] : ['v8.gc-steps', 'v8.jit'];
+      const names = version.startsWith('v20.') ? [] : ['v8.gc-steps', 'v8.jit', 'v8.jit-text'];
       assert.deepEqual(missing.map(({ name }) => name).sort(), names);
       for (const { reason } of missing) assert.match(reason, /frozen/);
     });

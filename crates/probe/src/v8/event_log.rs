@@ -6,6 +6,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 use super::accounting::{Class, Opener};
+use super::names::Group;
 use super::self_check;
 use crate::loop_state::state;
 use crate::napi::find_symbol;
@@ -93,7 +94,7 @@ fn set(isolate: *mut c_void, callback: Option<Callback>) -> Result<(), String> {
 /// Called by V8 on whatever thread does the work; only those that are recorded have a state.
 unsafe extern "C" fn logged(name: *const c_char, status: c_int) {
     let Some(state) = state() else {
-        self_check::saw(Class::Jit);
+        self_check::saw(Group::Compilation);
         return;
     };
     // SAFETY: V8's names are literals.

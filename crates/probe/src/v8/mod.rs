@@ -24,12 +24,14 @@ mod wrappers;
 use std::ffi::c_void;
 
 pub use accounting::{Class, Opener};
+use names::Group;
 pub use names::watched_symbol;
 use reference_table::Swapped;
 pub use work::{LastWork, Work, WorkSpan};
 
 use crate::napi::{Scope, find_symbol};
 use crate::start::Mechanism;
+use crate::symbols::symbols;
 
 /// What was hooked into an isolate.
 #[derive(Default)]
@@ -51,51 +53,40 @@ pub fn isolate() -> Option<*mut c_void> {
 /// Hooks into the isolate of this thread whatever works here.
 pub fn hook(scope: Option<Scope>) -> (Hooks, Vec<Mechanism>) {
     let mut hooks = Hooks::default();
-    let (gc, log, jit, ic) = match (isolate(), scope) {
+    let told = match (isolate(), scope) {
         (Some(isolate), Some(scope)) => {
             hooks.isolate = isolate as usize;
             hooks.all(isolate, scope)
         }
-        _ => {
-            let none = || Err("v8::Isolate::GetCurrent is not exported".to_owned());
-            (none(), none(), none(), none())
-        }
+        _ => NAMES.map(|_| Err("v8::Isolate::GetCurrent is not exported".to_owned())),
     };
-    let mechanism = |name, result: Result<(), String>| Mechanism {
+    let mechanism = |(name, result): (_, Result<(), String>)| Mechanism {
         name,
         refused: result.err(),
     };
-    let mechanisms = vec![
-        mechanism("gc", gc),
-        mechanism("v8.gc-steps", log),
-        mechanism("v8.jit", jit),
-        mechanism("v8.ic", ic),
-    ];
+    let mechanisms = NAMES.into_iter().zip(told).map(mechanism).collect();
     (hooks, mechanisms)
 }
 
-type Refusals = (
-    Result<(), String>,
-    Result<(), String>,
-    Result<(), String>,
-    Result<(), String>,
-);
+/// What is told of each, in the order of `Hooks::all`.
+const NAMES: [&str; 5] = ["gc", "v8.gc-steps", "v8.jit", "v8.jit-text", "v8.ic"];
 
 impl Hooks {
-    /// Hooks collections, the event log, compilation and inline-cache misses.
-    fn all(&mut self, isolate: *mut c_void, scope: Scope) -> Refusals {
+    /// Hooks collections, the event log, compilation, functions made of text and inline-cache
+    /// misses.
+    fn all(&mut self, isolate: *mut c_void, scope: Scope) -> [Result<(), String>; NAMES.len()] {
         let gc = collections::watch(isolate);
         let log = self.follow_log(isolate, scope);
-        let jit = log.clone().and_then(|()| self.swap(isolate, Class::Jit));
-        let mut ic = self.swap(isolate, Class::Ic);
-        if ic.is_ok() {
-            let seen = self_check::provoke(scope);
-            if seen.is_none_or(|seen| seen[Class::Ic as usize] == 0) {
-                self.unswap_last();
-                ic = Err("V8 did not call what it was given for an inline-cache miss".into());
-            }
-        }
-        (gc, log, jit, ic)
+        let jit = log.clone();
+        let jit = jit.and_then(|()| self.swap(isolate, Group::Compilation));
+        // The executable's symbol table alone tells builtins.
+        let text = jit.clone().and_then(|()| {
+            symbols().map_err(str::to_owned)?;
+            let line = self_check::FUNCTION_OF_TEXT;
+            self.swap_seen(isolate, scope, Group::FunctionsOfText, line)
+        });
+        let ic = self.swap_seen(isolate, scope, Group::Misses, self_check::MISSES);
+        [gc, log, jit, text, ic]
     }
 
     /// Has V8 tell its timers, with the flag that this takes in newer versions.
@@ -103,8 +94,8 @@ impl Hooks {
         event_log::follow(isolate)?;
         self.is_logged = true;
         let is_told = || {
-            let seen = self_check::provoke(scope);
-            seen.is_some_and(|seen| seen[Class::Jit as usize] > 0)
+            let line = self_check::MISSES;
+            self_check::provoke(scope, line, Group::Compilation) > 0
         };
         if is_told() {
             return Ok(());
@@ -118,11 +109,32 @@ impl Hooks {
         turned_on.and(Err("V8 did not tell of a compilation".into()))
     }
 
-    fn swap(&mut self, isolate: *mut c_void, class: Class) -> Result<(), String> {
+    fn swap(&mut self, isolate: *mut c_void, group: Group) -> Result<(), String> {
         let functions = runtime_functions::runtime_functions()?;
         self.swapped
-            .push(reference_table::swap(isolate, functions, class)?);
+            .push(reference_table::swap(isolate, functions, group)?);
         Ok(())
+    }
+
+    /// Swaps a group, and leaves it so if a line has V8 call one of it.
+    fn swap_seen(
+        &mut self,
+        isolate: *mut c_void,
+        scope: Scope,
+        group: Group,
+        line: &str,
+    ) -> Result<(), String> {
+        self.swap(isolate, group)?;
+        if self_check::provoke(scope, line, group) > 0 {
+            return Ok(());
+        }
+        self.unswap_last();
+        let what = match group {
+            Group::Misses => "an inline-cache miss",
+            Group::Compilation => "a compilation",
+            Group::FunctionsOfText => "a function made of text",
+        };
+        Err(format!("V8 did not call what it was given for {what}"))
     }
 
     fn unswap_last(&mut self) {

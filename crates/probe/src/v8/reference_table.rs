@@ -1,4 +1,4 @@
-//! Finds the words of an isolate by which generated code reaches runtime functions, and swaps them.
+//! Finds the words of an isolate by which generated code reaches C++, and swaps them.
 //!
 //! Generated code calls C++ through the isolate's external reference table. Where that lies in an
 //! isolate changes with every version, so the words are recognized by what they hold, and only
@@ -9,8 +9,8 @@ use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use super::accounting::Class;
 use super::memory_map;
+use super::names::Group;
 use super::runtime_functions::RuntimeFunction;
 use super::wrappers;
 
@@ -29,14 +29,14 @@ struct Slot {
 #[derive(Default)]
 pub struct Swapped(Vec<(usize, usize, usize)>);
 
-/// Swaps the words of all functions of a class.
+/// Swaps the words of all functions of a group.
 ///
 /// # Errors
 /// A reason in words when one is not there, or there twice; nothing is swapped then.
 pub fn swap(
     isolate: *mut c_void,
     functions: &[RuntimeFunction],
-    class: Class,
+    group: Group,
 ) -> Result<Swapped, String> {
     let regions = memory_map::regions()?;
     // A neighbour may be swapped already: this library's code is code, too.
@@ -52,7 +52,7 @@ pub fn swap(
     }
     let at = isolate as usize;
     let words = memory_map::words(at, LOOKED_AT_BYTES / size_of::<usize>())?;
-    let slots = find(&words, at, functions, class, &texts)?;
+    let slots = find(&words, at, functions, group, &texts)?;
     let mut swapped = Vec::with_capacity(slots.len());
     for slot in slots {
         let mut found = regions.iter();
@@ -96,12 +96,12 @@ impl Swapped {
     }
 }
 
-/// The word of each function of a class, each exactly once.
+/// The word of each function of a group, each exactly once.
 fn find(
     words: &[usize],
     from: usize,
     functions: &[RuntimeFunction],
-    class: Class,
+    group: Group,
     texts: &[Range<usize>],
 ) -> Result<Vec<Slot>, String> {
     let is_text = |word: usize| texts.iter().any(|text| text.contains(&word));
@@ -113,26 +113,26 @@ fn find(
         let Ok(index) = functions.binary_search_by_key(&word, |function| function.address) else {
             continue;
         };
-        if functions[index].class == class && is_text(left) && is_text(right) {
+        if functions[index].group == group && is_text(left) && is_text(right) {
             let at = from + (before + 1) * size_of::<usize>();
             slots.push(Slot { at, index });
         }
     }
-    let of_class = |index: &usize| functions[*index].class == class;
-    let wanted = (0..functions.len()).filter(of_class);
+    let of_group = |index: &usize| functions[*index].group == group;
+    let wanted = (0..functions.len()).filter(of_group);
     let count = wanted.clone().count();
     for index in wanted {
         let times = slots.iter().filter(|slot| slot.index == index).count();
         if times != 1 {
-            let name = &functions[index].name;
+            let (name, prefix) = (&functions[index].name, group.prefix());
             let found = slots.len();
             return Err(format!(
-                "V8's reference table has Runtime_{name} {times} times ({found} of {count} found)"
+                "V8's reference table has {prefix}{name} {times} times ({found} of {count} found)"
             ));
         }
     }
     match count {
-        0 => Err("V8 has no runtime functions of this kind".into()),
+        0 => Err("V8's functions of this kind were not found".into()),
         _ => Ok(slots),
     }
 }
@@ -144,20 +144,20 @@ mod tests {
     const TEXT: Range<usize> = 1000..2000;
 
     fn functions() -> Vec<RuntimeFunction> {
-        let function = |name: &str, address, class| RuntimeFunction {
+        let function = |name: &str, address, group| RuntimeFunction {
             name: name.into(),
             address,
-            class,
+            group,
         };
         vec![
-            function("CompileLazy", 1100, Class::Jit),
-            function("LoadIC_Miss", 1200, Class::Ic),
-            function("StoreIC_Miss", 1300, Class::Ic),
+            function("CompileLazy", 1100, Group::Compilation),
+            function("LoadIC_Miss", 1200, Group::Misses),
+            function("StoreIC_Miss", 1300, Group::Misses),
         ]
     }
 
     fn find_misses(words: &[usize]) -> Result<Vec<Slot>, String> {
-        find(words, 8000, &functions(), Class::Ic, &[TEXT])
+        find(words, 8000, &functions(), Group::Misses, &[TEXT])
     }
 
     #[test]
@@ -178,7 +178,7 @@ mod tests {
         );
         let twice = find_misses(&[1001, 1200, 1300, 1200, 1002]).expect_err("one is there twice");
         assert!(twice.contains("LoadIC_Miss 2 times"), "{twice}");
-        assert!(find(&[], 0, &[], Class::Ic, &[TEXT]).is_err());
+        assert!(find(&[], 0, &[], Group::Misses, &[TEXT]).is_err());
     }
 
     #[test]

@@ -1,24 +1,23 @@
-//! Where V8's runtime functions lie: the C++ side of what generated code cannot do itself.
+//! Where V8's watched functions lie: the C++ side of what generated code cannot do itself.
 //!
 //! From the symbol table of the executable, which dlsym does not see since Node 24. A stripped
 //! executable has none; then from `Runtime::kIntrinsicFunctions`, V8's own table of them, which is
-//! recognized by its numbering: the entries of 32 bytes count 0, 1, 2 ….
+//! recognized by its numbering: the entries of 32 bytes count 0, 1, 2 …. Builtins are not in it.
 
 use std::ffi::CStr;
 use std::sync::OnceLock;
 
-use super::accounting::Class;
 use super::memory_map::{self, Region};
-use super::names::class_of;
+use super::names::{Group, group_of};
 use crate::symbols::symbols;
 
 /// A function that is watched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuntimeFunction {
-    /// Without `Runtime_`.
+    /// Without `Runtime_` or `Builtin_`.
     pub name: String,
     pub address: usize,
-    pub class: Class,
+    pub group: Group,
 }
 
 /// V8's entry: number, type (0 function, 1 inline), name, address, two counts.
@@ -60,11 +59,11 @@ pub fn runtime_functions() -> Result<&'static [RuntimeFunction], String> {
 }
 
 fn named(name: &str, address: usize) -> Option<RuntimeFunction> {
-    let class = class_of(name)?;
+    let group = group_of(name)?;
     Some(RuntimeFunction {
         name: name.to_owned(),
         address,
-        class,
+        group,
     })
 }
 
@@ -177,7 +176,10 @@ mod tests {
         let [miss] = functions.as_slice() else {
             panic!("{functions:?}");
         };
-        assert_eq!((miss.name.as_str(), miss.class), ("LoadIC_Miss", Class::Ic));
+        assert_eq!(
+            (miss.name.as_str(), miss.group),
+            ("LoadIC_Miss", Group::Misses)
+        );
     }
 
     #[test]

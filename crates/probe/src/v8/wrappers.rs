@@ -1,12 +1,13 @@
-//! What generated code calls instead of V8's runtime functions: the same, with a clock around it.
+//! What generated code calls instead of V8's own functions: the same, with a clock around it.
 //!
 //! One copy of the wrapper per function, because all it gets are that function's own arguments.
-//! A runtime function gives back one or two words in registers, and always as two that fit both.
+//! They give back one or two words in registers, and always as two that fit both.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use super::accounting::{Class, Opener};
+use super::accounting::Opener;
+use super::names::Group;
 use super::runtime_functions::RuntimeFunction;
 use super::self_check;
 use crate::loop_state::state;
@@ -19,9 +20,9 @@ struct Words(usize, usize);
 
 type Runtime = unsafe extern "C" fn(c_int, *mut usize, *mut c_void) -> Words;
 
-/// Address of the function behind each wrapper, and its class.
+/// Address of the function behind each wrapper, and its group.
 static ORIGINALS: [AtomicUsize; WRAPPERS_MAX] = [const { AtomicUsize::new(0) }; WRAPPERS_MAX];
-static CLASSES: [AtomicUsize; WRAPPERS_MAX] = [const { AtomicUsize::new(0) }; WRAPPERS_MAX];
+static GROUPS: [AtomicUsize; WRAPPERS_MAX] = [const { AtomicUsize::new(0) }; WRAPPERS_MAX];
 
 unsafe extern "C" fn wrapper<const INDEX: usize>(
     count: c_int,
@@ -40,18 +41,19 @@ unsafe extern "C" fn wrapper<const INDEX: usize>(
 /// Gives the depth to leave to; nothing to leave is the largest.
 #[inline(never)]
 fn enter(index: usize) -> usize {
-    let class = match CLASSES[index].load(Relaxed) {
-        ic if ic == Class::Ic as usize => Class::Ic,
-        _ => Class::Jit,
+    let group = match GROUPS[index].load(Relaxed) {
+        misses if misses == Group::Misses as usize => Group::Misses,
+        compilation if compilation == Group::Compilation as usize => Group::Compilation,
+        _ => Group::FunctionsOfText,
     };
     match state() {
         Some(state) => {
             let calls = &mut state.work.calls[index];
             *calls = calls.wrapping_add(1);
-            state.begin_work(class, Opener::Function)
+            state.begin_work(group.class(), Opener::Function)
         }
         None => {
-            self_check::saw(class);
+            self_check::saw(group);
             usize::MAX
         }
     }
@@ -82,7 +84,7 @@ static WRAPPERS: [Runtime; WRAPPERS_MAX] = wrappers!(
 /// too many.
 pub fn address_of(index: usize, function: &RuntimeFunction) -> Option<usize> {
     let wrapper = *WRAPPERS.get(index)? as usize;
-    CLASSES[index].store(function.class as usize, Relaxed);
+    GROUPS[index].store(function.group as usize, Relaxed);
     ORIGINALS[index].store(function.address, Relaxed);
     Some(wrapper)
 }
@@ -100,7 +102,7 @@ mod tests {
         let function = RuntimeFunction {
             name: "Original".into(),
             address: original as *const () as usize,
-            class: Class::Jit,
+            group: Group::Compilation,
         };
         let wrapper = address_of(WRAPPERS_MAX - 1, &function).expect("has one");
         // SAFETY: a wrapper of a function that does not look at its pointers.

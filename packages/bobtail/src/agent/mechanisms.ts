@@ -16,6 +16,7 @@ const PROBE_NAMES = new Map([
   ['gc', 'garbage collections'],
   ['v8.gc-steps', 'steps of incremental marking'],
   ['v8.jit', 'compilation'],
+  ['v8.jit-text', 'functions made of text'],
   ['v8.ic', 'inline-cache misses'],
   ['locations', 'code locations'],
   ['ready-looks', 'ready times'],

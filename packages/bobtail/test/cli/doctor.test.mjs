@@ -104,6 +104,7 @@ const MECHANISMS = [
   'garbage collections',
   'steps of incremental marking',
   'compilation',
+  'functions made of text',
   'inline-cache misses',
   'worker threads',
   'messages between threads',

@@ -10,7 +10,12 @@ import { makeFolder, runBobtail } from './run-bobtail.mjs';
 
 const REQUESTS = 50;
 /** What needs a function that the executable does not export. */
-const BY_SYMBOL = ['thread pool', 'steps of incremental marking', 'compilation'];
+const BY_SYMBOL = [
+  'thread pool',
+  'steps of incremental marking',
+  'compilation',
+  'functions made of text',
+];
 
 /** The mechanisms that `doctor` says are missing of a Node, with the reasons. */
 async function missingOf(node) {
