@@ -168,8 +168,12 @@ function fits(hop, expectation, resources) {
   return matches(named ?? expectation.resource, hop.resource);
 }
 
-/** What was waited for was there before it was asked for: no wait can be on the path. */
-function wasThere({ io, from, ready }, truth) {
+/**
+ * What was waited for was there before it was asked for: no wait can be on the path. A chain may
+ * be missing if it can have been that short: what it waited for may be `earlyNs` before its time.
+ */
+function wasThere({ io, chain, from, ready, rangeNs, earlyNs = 0 }, truth) {
+  if (chain) return rangeNs(truth)[0] <= earlyNs;
   return Boolean(io && ready) && moment(truth, ready)[1] <= moment(truth, from)[0];
 }
 

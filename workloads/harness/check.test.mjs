@@ -51,6 +51,15 @@ function changed(change) {
   return copy;
 }
 
+test('a chain may be missing only where it can have been that short', () => {
+  const missing = (lowNs) => {
+    const late = { chain: 'timer', earlyNs: MS, rangeNs: () => [lowNs, 9 * MS] };
+    return check(explained(), planted, { ...expectation, path: [...expectation.path, late] });
+  };
+  assert.deepEqual(missing(MS), []);
+  assert.deepEqual(missing(MS + 1), ['not on the path: chain timer']);
+});
+
 test('a right explanation passes', () => {
   assert.deepEqual(check(explained(), planted, expectation), []);
 });

@@ -16,6 +16,8 @@ export default {
         // Its bytes leave only after those of the first response: what that one waits for.
         {
           chain: 'timer',
+          // Timers are due by the loop's clock, which stands still in an event and has whole ms.
+          earlyNs: 2e6,
           rangeNs: ({ marks }) => {
             const { due, woke } = first(truth).marks;
             return [due - marks.answered, woke - marks.answer];
