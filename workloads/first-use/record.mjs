@@ -17,7 +17,7 @@ const bobtail = join(workloads, '../packages/bobtail/dist/cli/main.js');
 const CAUSES = {
   'loop-hog': { load: ['/quick=95', '/export=5'] },
   'pool-exhaustion': {
-    load: ['/short=90', '/reports=10'],
+    load: ['--rate', '50', '/short=97', '/reports=3'],
     environment: { UV_THREADPOOL_SIZE: '4' },
   },
   'gc-churn': { load: ['/churn=60', '/full=2'], node: ['--expose-gc'] },

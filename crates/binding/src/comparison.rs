@@ -13,7 +13,7 @@ use bobtail_breakdown::{Population, TAIL_PERCENTILE, diff_side};
 
 use crate::analysis::{facts, names, open, to_json};
 use crate::error::BindingError;
-use crate::options::{GaugeOptions, ReportOptions, RoundsOptions, parse};
+use crate::options::{DiffOptions, GaugeOptions, ReportOptions, RoundsOptions, parse};
 use crate::surveyed::Surveyed;
 
 /// Figures of a recording with their intervals, as a JSON array.
@@ -23,7 +23,12 @@ pub fn gauge(dir: &Path, options_json: &str) -> Result<String, BindingError> {
     ReportOptions { percentile }.check()?;
     let surveyed = Surveyed::of(dir)?;
     let population = surveyed.population(percentile);
-    let profile = surveyed.profile(&population)?;
+    let named: Vec<&str> = options
+        .gauges
+        .iter()
+        .filter_map(|one| one.route.as_deref())
+        .collect();
+    let profile = surveyed.profile(&population, &named)?;
     to_json(&gauge_profile(&profile, &options.gauges))
 }
 
@@ -44,13 +49,20 @@ fn compared(
     b: &Surveyed,
     options_json: &str,
 ) -> Result<(Diff, [Profile; 2]), BindingError> {
-    let options: ReportOptions = parse(options_json)?;
-    options.check()?;
+    let DiffOptions { percentile, routes } = parse(options_json)?;
+    ReportOptions { percentile }.check()?;
+    let named: Vec<&str> = routes.iter().map(String::as_str).collect();
     // The tail of both begins at the same percentile, which both must support.
-    let [of_a, of_b] = [a, b].map(|one| one.population(options.percentile));
+    let [of_a, of_b] = [a, b].map(|one| one.population(percentile));
     let percentile = of_a.tail.percentile.min(of_b.tail.percentile);
-    let [(side_a, profile_a), (side_b, profile_b)] = [a.side(percentile)?, b.side(percentile)?];
-    let diff = compare((side_a, &profile_a), (side_b, &profile_b), percentile);
+    let [(side_a, profile_a), (side_b, profile_b)] =
+        [a.side(percentile, &named)?, b.side(percentile, &named)?];
+    let diff = compare(
+        (side_a, &profile_a),
+        (side_b, &profile_b),
+        percentile,
+        &routes,
+    );
     Ok((diff, [profile_a, profile_b]))
 }
 
@@ -77,8 +89,8 @@ pub fn rounds(options_json: &str) -> Result<String, BindingError> {
 }
 
 impl Surveyed {
-    fn profile(&self, population: &Population) -> Result<Profile, BindingError> {
-        let mut sums = Profile::new(&self.surveys, population);
+    fn profile(&self, population: &Population, named: &[&str]) -> Result<Profile, BindingError> {
+        let mut sums = Profile::new(&self.surveys, population).naming(named.iter().copied());
         for (trace, survey) in self.recording.traces.iter().zip(&self.surveys) {
             let reader = open(trace)?;
             let strings = names(&reader);
@@ -87,9 +99,9 @@ impl Surveyed {
         Ok(sums)
     }
 
-    fn side(&self, percentile: f64) -> Result<(DiffSide, Profile), BindingError> {
+    fn side(&self, percentile: f64, named: &[&str]) -> Result<(DiffSide, Profile), BindingError> {
         let population = self.population(percentile);
-        let profile = self.profile(&population)?;
+        let profile = self.profile(&population, named)?;
         let side = diff_side(facts(&self.recording), &self.surveys, &population);
         Ok((side, profile))
     }

@@ -30,6 +30,18 @@ impl ReportOptions {
     }
 }
 
+/// Options of `diff`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DiffOptions {
+    /// As of `report`.
+    #[serde(default = "default_percentile")]
+    pub percentile: f64,
+    /// Routes that are told besides those with most time.
+    #[serde(default)]
+    pub routes: Vec<String>,
+}
+
 /// Options of `gauge`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

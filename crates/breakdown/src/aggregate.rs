@@ -13,7 +13,7 @@ use bobtail_trace::record::{CodePlace, Ns, Record, StringId};
 
 use crate::blame::{Blame, Cause, Who};
 use crate::longest_pauses::{Watched, Watching};
-use crate::names::{Name, Names, Numbered, Translation};
+use crate::names::{LOCATIONS, Name, Names, Numbered, RESOURCES, ROUTES, Translation};
 use crate::pauses::Pauses;
 use crate::places::{PlaceId, Places, PlacesOfTrace, located};
 use crate::population::Population;
@@ -23,9 +23,6 @@ use crate::strings::Strings;
 use crate::sums::{IoSums, ProcessSums, Sums};
 use crate::survey::Survey;
 
-const ROUTES: usize = 1000;
-pub(crate) const RESOURCES: usize = 1000;
-const LOCATIONS: usize = 10_000;
 /// A culprit that had less than this share of a request's queue time is one of a crowd.
 const CROWD_SHARE: u64 = 10;
 

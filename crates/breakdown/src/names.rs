@@ -12,6 +12,13 @@ use crate::strings::Strings;
 /// Number of a common name.
 pub(crate) type Name = u32;
 
+/// How many of each are told by name.
+pub(crate) const ROUTES: usize = 1000;
+pub(crate) const RESOURCES: usize = 1000;
+pub(crate) const LOCATIONS: usize = 10_000;
+
+/// The number of all names beyond the bound.
+pub(crate) const UNNAMED: Name = 0;
 const OTHER: &str = "(other)";
 
 /// Gives texts their common numbers.
@@ -32,7 +39,7 @@ impl Names {
     pub(crate) fn new(bound: usize) -> Self {
         Self {
             texts: vec![OTHER.into()],
-            numbers: HashMap::from([(OTHER.into(), 0)]),
+            numbers: HashMap::from([(OTHER.into(), UNNAMED)]),
             bound,
         }
     }
@@ -53,7 +60,7 @@ impl Numbered for Names {
             return number;
         }
         if self.texts.len() > self.bound {
-            return 0;
+            return UNNAMED;
         }
         let number = self.texts.len() as Name;
         self.texts.push(text.into());

@@ -11,6 +11,7 @@ use crate::cluster::cluster;
 use crate::compare::DiffSide;
 use crate::findings::{self, Evidence, REFUSED_LOOPS};
 use crate::longest_pauses;
+use crate::names::UNNAMED;
 use crate::population::Population;
 use crate::report::{
     Breakdown, Class, Ended, Io, Outcome, Process, ProcessBreakdown, Report, Requests, Run, Tail,
@@ -74,6 +75,7 @@ pub fn report(
         heaps: &heaps.collect::<Vec<_>>(),
         throttled: throttled.max_by_key(|t| t.throttled_ns),
         duration_ns: run.duration_ns,
+        unnamed: unnamed(aggregate),
         losses: &losses,
         loop_only: run.detail == "loop",
     };
@@ -201,6 +203,15 @@ fn total(aggregate: &Aggregate, class: Class) -> Sums {
     let of_class = aggregate.sums.iter().filter(|((_, c), _)| *c == class);
     of_class.for_each(|(_, sums)| total.add(sums));
     total
+}
+
+/// Requests whose routes came after as many as are told by name.
+fn unnamed(aggregate: &Aggregate) -> u64 {
+    let beyond = aggregate
+        .sums
+        .iter()
+        .filter(|((route, _), _)| *route == UNNAMED);
+    beyond.map(|(_, sums)| sums.count).sum()
 }
 
 /// All routes together, then each: the ones that lose most time first.

@@ -5,6 +5,7 @@
  * are a `Failure` with a stable `code`.
  */
 export type {
+  DiffOptions,
   ExplainOptions,
   ExportSelection,
   ReportOptions,

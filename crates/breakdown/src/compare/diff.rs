@@ -127,8 +127,14 @@ pub struct IoDiff {
     pub change: Change,
 }
 
-/// Compares two recordings. The tail of both begins at `percentile`.
-pub fn diff(a: (DiffSide, &Profile), b: (DiffSide, &Profile), percentile: f64) -> Diff {
+/// Compares two recordings. The tail of both begins at `percentile`; of routes those with most time
+/// are told, and those that are `wanted` if they have requests.
+pub fn diff(
+    a: (DiffSide, &Profile),
+    b: (DiffSide, &Profile),
+    percentile: f64,
+    wanted: &[String],
+) -> Diff {
     let comparing = Comparing {
         a: Side::new(a.1),
         b: Side::new(b.1),
@@ -137,7 +143,7 @@ pub fn diff(a: (DiffSide, &Profile), b: (DiffSide, &Profile), percentile: f64) -
     Diff {
         schema: "bobtail-diff/1".into(),
         replicates: (comparing.a.blocks + comparing.b.blocks) as u64,
-        routes: comparing.routes(),
+        routes: comparing.routes(wanted),
         tail: comparing.tail(percentile),
         a: DiffSide {
             blocks: comparing.a.blocks as u64,
@@ -240,7 +246,7 @@ impl Told {
 }
 
 impl Comparing<'_> {
-    fn routes(&self) -> Vec<RouteDiff> {
+    fn routes(&self, wanted: &[String]) -> Vec<RouteDiff> {
         let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
         let both = [self.a.profile, self.b.profile];
         for (route, ns) in both.iter().flat_map(|profile| profile.route_sums()) {
@@ -248,8 +254,10 @@ impl Comparing<'_> {
         }
         let mut ranked: Vec<_> = sums.into_iter().collect();
         ranked.sort_by(|one, other| other.1.total_cmp(&one.1));
-        let told = ranked.iter().take(ROUTES_TOLD).map(|(route, _)| *route);
-        let single = told.map(|route| {
+        let is_wanted = |route: &str| wanted.iter().any(|one| one == route);
+        let told = (ranked.into_iter().enumerate())
+            .filter(|(rank, (route, _))| *rank < ROUTES_TOLD || is_wanted(route));
+        let single = told.map(|(_, (route, _))| {
             let [a, b] = both.map(|profile| profile.route(route));
             self.route(route, a.as_ref(), b.as_ref())
         });

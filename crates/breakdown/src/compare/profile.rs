@@ -17,17 +17,13 @@ use super::ledger::Ledger;
 use super::resampling::Weights;
 use super::route_cells::{Growing, RouteCells};
 use crate::blame::Who;
-use crate::names::{Name, Names, Numbered, Translation};
+use crate::names::{LOCATIONS, Name, Names, Numbered, RESOURCES, ROUTES, Translation};
 use crate::places::located;
 use crate::population::Population;
 use crate::resources::Resources;
 use crate::strings::Strings;
 use crate::survey::Survey;
 use crate::trace_info::Measured;
-
-const ROUTES: usize = 1000;
-const RESOURCES: usize = 1000;
-const LOCATIONS: usize = 10_000;
 
 /// A resource (`None` where only the kind of wait is known), and the kind of event that ended it.
 pub(crate) type Wait = (Option<Name>, &'static str);
@@ -65,6 +61,15 @@ impl Profile {
             threshold_ns: population.tail.threshold_ns,
             blocks,
         }
+    }
+
+    /// These routes are told by their names, however many there are before them.
+    #[must_use]
+    pub fn naming<'a>(mut self, routes: impl IntoIterator<Item = &'a str>) -> Self {
+        for route in routes {
+            self.routes.number(route);
+        }
+        self
     }
 
     /// The requests of a route; `None` when it has none.

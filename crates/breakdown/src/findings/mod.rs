@@ -32,6 +32,8 @@ pub(crate) struct Evidence<'a> {
     pub throttled: Option<Throttled>,
     /// Length of the recording.
     pub duration_ns: u64,
+    /// Requests whose routes are not told by name.
+    pub unnamed: u64,
     pub losses: &'a BTreeMap<String, u64>,
     /// Recorded with `--detail loop`: without what ran inside the loop events.
     pub loop_only: bool,
@@ -61,7 +63,7 @@ impl Evidence<'_> {
 type Lint = fn(&Evidence<'_>) -> Option<Finding>;
 
 /// In the order in which they are told when their impact is the same.
-const LINTS: [Lint; 22] = [
+const LINTS: [Lint; 23] = [
     quality::too_few_requests,
     on_the_loop::loop_hog,
     v8::full_collections,
@@ -82,6 +84,7 @@ const LINTS: [Lint; 22] = [
     quality::unattributed,
     quality::inferred,
     quality::loop_only,
+    quality::unnamed_routes,
     quality::lost_history,
     quality::not_all_recorded,
 ];

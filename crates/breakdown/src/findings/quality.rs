@@ -2,6 +2,7 @@
 
 use super::{Evidence, finding};
 use crate::figures::{count, percent};
+use crate::names::ROUTES;
 use crate::report::Finding;
 
 /// Shares from which the answer suffers.
@@ -60,6 +61,22 @@ pub(super) fn loop_only(evidence: &Evidence<'_>) -> Option<Finding> {
         sentence,
         "record with --detail full",
     ))
+}
+
+/// A service that puts identifiers into its routes.
+pub(super) fn unnamed_routes(evidence: &Evidence<'_>) -> Option<Finding> {
+    if evidence.unnamed == 0 {
+        return None;
+    }
+    let sentence = format!(
+        "{} of {} requests are of routes beyond the first {}, which are told together as (other)",
+        count(evidence.unnamed),
+        count(evidence.requests.count),
+        count(ROUTES as u64),
+    );
+    let action = "give identifiers in paths a parameter of the router, such as /item/:id: paths \
+                  are then told by that pattern";
+    Some(finding("unnamed-routes", 0, sentence, action))
 }
 
 /// Threads and processes of which there is nothing.

@@ -9,9 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use bobtail_graph::{CulpritKind, RequestPath, Resource, SegmentKind};
 use bobtail_trace::record::{CodePlace, RequestId, StringId};
 
-use crate::aggregate::RESOURCES;
 use crate::blame::{Blame, Cause, Who};
-use crate::names::{Name, Names, Numbered, Translation};
+use crate::names::{LOCATIONS, Name, Names, Numbered, RESOURCES, ROUTES, Translation};
 use crate::page::bands::Bands;
 use crate::page::curve::Curve;
 use crate::places::{PlaceId, Places, PlacesOfTrace};
@@ -21,9 +20,7 @@ use crate::strings::Strings;
 use crate::sums::{IoSums, Sums};
 use crate::survey::Survey;
 
-/// Routes and locations told apart, and pairs of a process and a route.
-const ROUTES: usize = 1000;
-const LOCATIONS: usize = 10_000;
+/// Pairs of a process and a route.
 const PAIRS: usize = 20_000;
 const ROUTES_PER_PROCESS_MIN: usize = 50;
 /// Sums of waits; what comes after is of the resource `(other)`.

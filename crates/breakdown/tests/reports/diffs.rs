@@ -9,7 +9,7 @@ use bobtail_breakdown::compare::{
 use bobtail_breakdown::{Population, RunFacts, diff_side, survey};
 use bobtail_testkit::{Drawn, Random, draw};
 
-use super::support::{records, trace_info};
+use super::support::{many_routes, records, trace_info};
 
 const REQUESTS: u64 = 3_000;
 
@@ -38,19 +38,28 @@ fn served(seed: u64, count: u64, more_us: u64) -> Drawn {
     draw(&text)
 }
 
-fn profiled(drawn: &Drawn, percentile: f64) -> (bobtail_breakdown::compare::DiffSide, Profile) {
+fn profiled(
+    drawn: &Drawn,
+    percentile: f64,
+    named: &[String],
+) -> (bobtail_breakdown::compare::DiffSide, Profile) {
     let Ok(surveyed) = survey(&trace_info(0), records(drawn), 0);
     let surveys = [surveyed];
     let population = Population::of(&surveys, percentile);
-    let mut sums = Profile::new(&surveys, &population);
+    let named = named.iter().map(String::as_str);
+    let mut sums = Profile::new(&surveys, &population).naming(named);
     let Ok(()): Result<(), Infallible> =
         profile(&mut sums, records(drawn), &drawn.strings, &surveys[0]);
     (diff_side(RunFacts::default(), &surveys, &population), sums)
 }
 
 fn diff_of(a: &Drawn, b: &Drawn) -> Diff {
-    let [(side_a, a), (side_b, b)] = [a, b].map(|drawn| profiled(drawn, 99.0));
-    diff((side_a, &a), (side_b, &b), 99.0)
+    diff_with(a, b, &[])
+}
+
+fn diff_with(a: &Drawn, b: &Drawn, wanted: &[String]) -> Diff {
+    let [(side_a, a), (side_b, b)] = [a, b].map(|drawn| profiled(drawn, 99.0, wanted));
+    diff((side_a, &a), (side_b, &b), 99.0, wanted)
 }
 
 fn route<'a>(diff: &'a Diff, name: &str) -> &'a RouteDiff {
@@ -202,11 +211,9 @@ fn a_file_in_another_temporary_folder_is_the_same_resource() {
 }
 
 fn gauged(drawn: &Drawn, route: Option<&str>, figure: Figure) -> Gauged {
-    let (_, profile) = profiled(drawn, 99.0);
-    let wanted = Gauge {
-        route: route.map(str::to_owned),
-        figure,
-    };
+    let route = route.map(str::to_owned);
+    let (_, profile) = profiled(drawn, 99.0, route.as_slice());
+    let wanted = Gauge { route, figure };
     gauge(&profile, &[wanted]).remove(0)
 }
 
@@ -255,20 +262,30 @@ fn gauges_have_the_values_of_the_report_and_say_what_they_lack() {
 
 #[test]
 fn routes_beyond_the_bound_are_one_and_the_smallest_are_not_told() {
-    let mut text = String::from("open 1 server\n");
-    for i in 1..=3_000 {
-        let (begin, end) = (i * 10, i * 10 + 5);
-        text += &format!(
-            "{begin}us begin read handle=1 ready={begin}us\nsource {i} \"GET /{i}\"\n\
-             {end}us sink {i} 200\nend\n"
-        );
-    }
-    let drawn = draw(&text);
+    let drawn = many_routes(3_000);
     let other = gauged(&drawn, Some("(other)"), Figure::Mean);
     assert_eq!(other.count, 2_000, "a thousand have a name");
     let diff = diff_of(&drawn, &drawn);
     assert_eq!(diff.routes.len(), 101);
     assert_eq!(diff.routes[1].route, "(other)", "by time");
+}
+
+#[test]
+fn a_route_that_is_asked_for_is_told_however_late_it_came() {
+    let drawn = many_routes(3_000);
+    let late = gauged(&drawn, Some("GET /3000"), Figure::Mean);
+    assert_eq!(late.count, 1);
+    let absent = gauged(&drawn, Some("GET /3001"), Figure::Mean);
+    assert_eq!(absent.lack, Some(Lack::NoRequests));
+    let wanted = ["GET /7", "GET /3000", "GET /3001"].map(str::to_owned);
+    let diff = diff_with(&drawn, &drawn, &wanted);
+    assert_eq!(
+        diff.routes.len(),
+        103,
+        "two more, and none without requests"
+    );
+    assert_eq!(route(&diff, "GET /7").a_count, 1);
+    assert_eq!(route(&diff, "GET /3000").b_count, 1);
 }
 
 #[test]
@@ -278,8 +295,9 @@ fn the_page_has_both_curves_of_each_route() {
         "open 1 server\n0us begin read handle=1 ready=0us\nsource 1 \"GET /new\"\n\
          7us sink 1 200\nend\n",
     );
-    let [(side_a, profile_a), (side_b, profile_b)] = [&a, &b].map(|drawn| profiled(drawn, 50.0));
-    let diff = diff((side_a, &profile_a), (side_b, &profile_b), 50.0);
+    let [(side_a, profile_a), (side_b, profile_b)] =
+        [&a, &b].map(|drawn| profiled(drawn, 50.0, &[]));
+    let diff = diff((side_a, &profile_a), (side_b, &profile_b), 50.0, &[]);
     let page = diff_page(diff.clone(), &profile_a, &profile_b);
     assert_eq!(page.diff, diff);
     assert_eq!(page.curves.len(), diff.routes.len());

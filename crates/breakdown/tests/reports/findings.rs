@@ -4,7 +4,7 @@ use bobtail_breakdown::RunFacts;
 use bobtail_breakdown::report::{CulpritKind, Finding, Report};
 use bobtail_testkit::draw;
 
-use super::support::report_of;
+use super::support::{many_routes, report_of};
 
 /// Repeats a 1 s scene 30 times, with `$t` as its start in ms and `$1` … `$4` as fresh numbers.
 fn repeated(scene: &str) -> Report {
@@ -462,4 +462,20 @@ fn a_call_of_the_service_to_itself_is_told() {
     assert!(finding.sentence.contains("this service itself"));
     let other = repeated(&scene("10.0.0.1"));
     assert!(!other.io[0].own_service, "{:?}", other.io);
+}
+
+#[test]
+fn routes_without_a_name_of_their_own_are_told() {
+    let of = |routes| {
+        let report = report_of(RunFacts::default(), &[many_routes(routes)], 50.0);
+        let finding = report
+            .findings
+            .into_iter()
+            .find(|f| f.code == "unnamed-routes");
+        finding.map(|f| f.sentence)
+    };
+    assert_eq!(of(1_000), None);
+    let told = "3 of 1,003 requests are of routes beyond the first 1,000, which are told together \
+                as (other)";
+    assert_eq!(of(1_003).as_deref(), Some(told));
 }

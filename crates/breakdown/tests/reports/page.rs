@@ -11,7 +11,7 @@ use bobtail_breakdown::{
 };
 use bobtail_testkit::{Drawn, Shape, draw};
 
-use super::support::{grown, records, report_at, trace_info};
+use super::support::{grown, many_routes, records, report_at, trace_info};
 
 fn page_at(traces: &[Drawn], percentile: f64) -> PageData {
     let one =
@@ -312,15 +312,7 @@ fn lanes_show_collections_jobs_and_who_waits() {
 
 #[test]
 fn a_service_of_a_million_routes_makes_a_small_page() {
-    let mut lines = String::from("open 1 server\n");
-    for i in 1..=3000 {
-        let (begin, end) = (2 * i, 2 * i + 1);
-        lines += &format!(
-            "{begin}ms begin read handle=1 ready={begin}ms\nsource {i} \"GET /{i}\"\n\
-             {end}ms sink {i} 200\nend\n"
-        );
-    }
-    let page = page_at(&[draw(&lines)], 99.0);
+    let page = page_at(&[many_routes(3_000)], 99.0);
     assert_eq!(page.routes.len(), 201);
     assert_eq!(text(&page, page.routes[0]), "(other)");
     let count: u64 = page.cells.iter().map(|cell| cell.count).sum();

@@ -7,7 +7,7 @@ use bobtail_breakdown::{
     Aggregate, Explain, Population, Report, RunFacts, Survey, TraceInfo, aggregate, explain,
     report, slowest, survey,
 };
-use bobtail_testkit::{Drawn, Shape, Simulation};
+use bobtail_testkit::{Drawn, Shape, Simulation, draw};
 use bobtail_trace::record::Record;
 
 pub fn records(drawn: &Drawn) -> impl Iterator<Item = Result<Record, Infallible>> {
@@ -89,4 +89,17 @@ pub fn explain_slowest_of(info: &TraceInfo, drawn: &Drawn) -> Explain {
     let Ok(mut answers) = explain(info, records(drawn), &drawn.strings, &ids);
     assert_eq!(answers.len(), 1);
     answers.remove(0)
+}
+
+/// A service that answers each request under a path of its own, every 10 µs for 5 µs.
+pub fn many_routes(routes: u64) -> Drawn {
+    let mut text = String::from("open 1 server\n");
+    for i in 1..=routes {
+        let (begin, end) = (i * 10, i * 10 + 5);
+        text += &format!(
+            "{begin}us begin read handle=1 ready={begin}us\nsource {i} \"GET /{i}\"\n\
+             {end}us sink {i} 200\nend\n"
+        );
+    }
+    draw(&text)
 }

@@ -225,11 +225,17 @@ export async function analyzeGauges(
   return JSON.parse(await answer) as Gauged[];
 }
 
+/** Options of a difference. */
+export interface DiffOptions extends ReportOptions {
+  /** Routes that are told besides those with most time, if they have requests. */
+  routes?: readonly string[];
+}
+
 /** What moved from recording `dirA` to recording `dirB`. Rejects with a `Failure`. */
 export async function analyzeDiff(
   dirA: string,
   dirB: string,
-  options: ReportOptions = {},
+  options: DiffOptions = {},
 ): Promise<Diff> {
   const sources = new Sources();
   const answer = JSON.parse(await compare('diff', dirA, dirB, options, sources)) as Diff;
@@ -245,7 +251,7 @@ export interface DiffPageData {
 export async function analyzeDiffPage(
   dirA: string,
   dirB: string,
-  options: ReportOptions = {},
+  options: DiffOptions = {},
 ): Promise<DiffPageData> {
   const sources = new Sources();
   const page = JSON.parse(await compare('diffPage', dirA, dirB, options, sources)) as DiffPageData;
@@ -357,7 +363,7 @@ function compare(
   name: 'diff' | 'diffPage',
   dirA: string,
   dirB: string,
-  options: ReportOptions,
+  options: DiffOptions,
   sources: Sources,
 ): Promise<string> {
   return ask(async (binding) => {

@@ -81,7 +81,12 @@ function parseBound({
   return { bound: size * timeUnit, unit: 'time' };
 }
 
-/** What came of each gate, in their order. */
+/** The routes that must be compared for the gates to be judged. */
+export function gatedRoutes(gates: readonly DiffGate[]): string[] {
+  return gates.map(({ route }) => route);
+}
+
+/** What came of each gate, in their order; of a difference that tells `gatedRoutes`. */
 export function judgeDiffGates(diff: Diff, gates: readonly DiffGate[]): GateOutcome[] {
   return gates.map((gate) => judge(gate, changeOf(diff, gate)));
 }

@@ -4,7 +4,7 @@ import { writeTextFiles } from '../cli/export/output-files';
 import type { Diff } from '../cli/json/diff';
 import type { Report } from '../cli/json/report';
 import { renderPage } from '../cli/page/page-file';
-import { judgeDiffGates, parseDiffGate } from '../gates/diff-gate';
+import { gatedRoutes, judgeDiffGates, parseDiffGate } from '../gates/diff-gate';
 import { parseGate } from '../gates/gate';
 import { judgeGates } from '../gates/judge';
 
@@ -35,7 +35,7 @@ export async function writeDifferencePage(
   { gates = [], ...options }: PageOptions = {},
 ): Promise<Diff> {
   const parsed = gates.map(parseDiffGate);
-  const page = await analyzeDiffPage(...folders, options);
+  const page = await analyzeDiffPage(...folders, { ...options, routes: gatedRoutes(parsed) });
   const outcomes = judgeDiffGates(page.diff, parsed);
   const diff = parsed.length === 0 ? page.diff : { ...page.diff, gates: outcomes };
   await writeTextFiles([{ out, text: renderPage('diff', folders, { ...page, diff }) }]);

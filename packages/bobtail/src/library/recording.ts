@@ -6,6 +6,7 @@ import {
   analyzeReport,
   analyzeRequest,
   analyzeRequests,
+  type DiffOptions,
   type ExplainOptions,
   type ExportSelection,
   type ReportOptions,
@@ -18,7 +19,7 @@ import type { Diff } from '../cli/json/diff';
 import type { Explanation } from '../cli/json/explanation';
 import type { Report } from '../cli/json/report';
 import { type RunFile, readRunFile } from '../cli/json/run';
-import { judgeDiffGates, parseDiffGate } from '../gates/diff-gate';
+import { gatedRoutes, judgeDiffGates, parseDiffGate } from '../gates/diff-gate';
 import { parseGate } from '../gates/gate';
 import { judgeGates } from '../gates/judge';
 import type { GateOutcome } from '../gates/outcome';
@@ -53,7 +54,7 @@ export class Recording {
   }
 
   /** What moved from this recording to another: `bobtail diff --json`. */
-  diff(other: Recording | string, options?: ReportOptions): Promise<Diff> {
+  diff(other: Recording | string, options?: DiffOptions): Promise<Diff> {
     return diff(this, other, options);
   }
 
@@ -134,7 +135,7 @@ export async function explainMany(
 export async function diff(
   a: RecordingLike,
   b: RecordingLike,
-  options?: ReportOptions,
+  options?: DiffOptions,
 ): Promise<Diff> {
   return analyzeDiff(folderOf(a), folderOf(b), options);
 }
@@ -163,7 +164,8 @@ export async function checkDiff(
   options?: ReportOptions,
 ): Promise<GateOutcome[]> {
   const parsed = gates.map(parseDiffGate);
-  return judgeDiffGates(await analyzeDiff(folderOf(a), folderOf(b), options), parsed);
+  const asked = { ...options, routes: gatedRoutes(parsed) };
+  return judgeDiffGates(await analyzeDiff(folderOf(a), folderOf(b), asked), parsed);
 }
 
 /**

@@ -103,3 +103,18 @@ test('exports hold every request that was asked for', async () => {
   await bounded('export', 'routes', '--to', 'parquet', 'tables', '--quiet');
   assert.ok(readdirSync(join(home, 'tables')).includes('requests.parquet'));
 });
+
+test('gates of a route that came late are judged on it', async () => {
+  const route = `route("GET /item/${ROUTES - 1}").mean`;
+  const gates = ['--fail-on', `${route}<1s`, '--fail-on', `route("GET /none").mean<1s`, '--json'];
+  const report = await runBobtail(['report', 'routes', ...gates], { cwd: home });
+  const [late, none] = JSON.parse(report.stdout).gates;
+  assert.equal(late.outcome, 'passed');
+  assert.ok(late.value > 0, String(late.value));
+  assert.match(none.reason, /no request of this route/);
+  const change = ['--fail-on', `${route}<+10%`, '--json'];
+  const diff = await runBobtail(['diff', 'routes', 'routes', ...change], { cwd: home });
+  const { gates: told, routes } = JSON.parse(diff.stdout);
+  assert.equal(told[0].reason, 'too few requests or blocks of time');
+  assert.equal(routes.length, 102);
+});

@@ -2,7 +2,7 @@
  * `bobtail diff`: what moved between two recordings, as text, Markdown, JSON or an HTML page, and
  * its gates.
  */
-import { type DiffGate, judgeDiffGates } from '../../gates/diff-gate';
+import { type DiffGate, gatedRoutes, judgeDiffGates } from '../../gates/diff-gate';
 import { renderJunit } from '../../gates/junit';
 import type { GateOutcome } from '../../gates/outcome';
 import { analyzeDiff, analyzeDiffPage, type DiffPageData } from '../analysis';
@@ -57,8 +57,9 @@ export async function diff(request: DiffRequest): Promise<void> {
 }
 
 async function analyze(request: DiffRequest): Promise<{ bare: Diff; page?: DiffPageData }> {
-  const { folders, html, percentile } = request;
-  const options = percentile === undefined ? {} : { percentile };
+  const { folders, html, percentile, gates } = request;
+  const routes = gatedRoutes(gates);
+  const options = percentile === undefined ? { routes } : { percentile, routes };
   if (html === undefined) {
     return { bare: await analyzeDiff(...folders, options) };
   }
