@@ -24,6 +24,8 @@ pub(crate) struct Sums {
     pub crowd_ns: u64,
     /// Of queue: behind callbacks of the request itself.
     pub own_queue_ns: u64,
+    /// Requests whose path has a hop that was deduced.
+    pub inferred: u64,
 }
 
 impl Sums {
@@ -40,6 +42,7 @@ impl Sums {
         self.paper_ns += other.paper_ns;
         self.crowd_ns += other.crowd_ns;
         self.own_queue_ns += other.own_queue_ns;
+        self.inferred += other.inferred;
     }
 
     /// Of one request.
@@ -47,6 +50,7 @@ impl Sums {
         let mut sums = Self {
             count: 1,
             latency_ns: path.latency_ns,
+            inferred: u64::from(path.inferred_hops > 0),
             paper_ns: path.paper_sum_ns,
             work: path.work(),
             measured,
@@ -79,6 +83,7 @@ impl Default for Sums {
             paper_ns: 0,
             crowd_ns: 0,
             own_queue_ns: 0,
+            inferred: 0,
         }
     }
 }

@@ -64,6 +64,7 @@ test('who paid for 60 ms of not running is told to the nanosecond', async (t) =>
   await page.locator('.requests tbody a').first().click();
   const cause = await page.locator('.cause').innerText();
   assert.match(cause, /not running/);
+  assert.match(cause, /ready, but the loop thread got no processor/);
   assert.equal(await page.locator('.timeline .fill-cpu').count(), 1);
   await assertAccessible(page);
 });

@@ -90,9 +90,21 @@ const LINTS: [Lint; 23] = [
 ];
 
 /// The findings, the one with most impact first; those about the recording itself come last.
+///
+/// Young and full collections have cures of their own, but are one cause: they rank by what they
+/// cost together.
 pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut findings: Vec<_> = LINTS.iter().filter_map(|lint| lint(evidence)).collect();
-    findings.sort_by_key(|f| std::cmp::Reverse(f.impact_ns));
+    let is_gc = |f: &Finding| v8::COLLECTIONS.contains(&f.code.as_str());
+    let gc_ns: u64 = findings
+        .iter()
+        .filter(|f| is_gc(f))
+        .map(|f| f.impact_ns)
+        .sum();
+    findings.sort_by_key(|f| {
+        let cause_ns = if is_gc(f) { gc_ns } else { f.impact_ns };
+        std::cmp::Reverse((cause_ns, f.impact_ns))
+    });
     findings
 }
 

@@ -28,17 +28,21 @@ pub(super) fn unattributed(evidence: &Evidence<'_>) -> Option<Finding> {
     Some(finding("unattributed", impact_ns, sentence, action))
 }
 
-/// Paths that rest on deduction.
+/// Paths that rest on deduction, in the tail or in general.
 pub(super) fn inferred(evidence: &Evidence<'_>) -> Option<Finding> {
-    let requests = evidence.requests;
-    let share = requests.inferred as f64 / requests.count.max(1) as f64;
-    if evidence.loop_only || share < INFERRED {
+    let (requests, tail) = (evidence.requests, evidence.tail_sums);
+    let is_many = |inferred: u64, of: u64| inferred as f64 >= INFERRED * of.max(1) as f64;
+    let in_tail = is_many(tail.inferred, tail.count);
+    if evidence.loop_only || !(in_tail || is_many(requests.inferred, requests.count)) {
         return None;
     }
     let sentence = format!(
-        "the path of {} of {} requests has a hop that was deduced, not observed",
+        "the path of {} of {} requests, {} of {} in the tail, has a hop that was deduced, not \
+         observed",
         count(requests.inferred),
-        count(requests.count)
+        count(requests.count),
+        count(tail.inferred),
+        count(tail.count),
     );
     let action = "a client library that queues callbacks loses the context: use its promise \
                   interface, or AsyncResource.bind the callback";

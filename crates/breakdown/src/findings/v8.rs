@@ -7,6 +7,10 @@ use crate::report::{Culprit, CulpritKind, Finding};
 /// Share of the tail's latency from which a cause is worth telling.
 const WORTH_TELLING: f64 = 0.1;
 const MIB: u64 = 1 << 20;
+/// The findings that are about collections.
+pub(super) const COLLECTIONS: [&str; 2] = [FULL, YOUNG];
+const FULL: &str = "gc-full";
+const YOUNG: &str = "gc-young";
 /// A heap that may grow to this is not collected because it is near its limit.
 const ROOMY_BYTES: u64 = 2 << 30;
 
@@ -33,7 +37,7 @@ pub(super) fn full_collections(evidence: &Evidence<'_>) -> Option<Finding> {
         _ => format!("raise the heap limit (--max-old-space-size{larger})"),
     };
     let action = format!("keep fewer objects alive, or {lever}, and measure again");
-    collections(evidence, "gc-full", is_full, &limit, action)
+    collections(evidence, FULL, is_full, &limit, action)
 }
 
 /// Collections of the young generation: rarer when it is larger.
@@ -43,7 +47,7 @@ pub(super) fn young_collections(evidence: &Evidence<'_>) -> Option<Finding> {
     let limit = match semi_space {
         Some((low, high)) => format!("; a semi-space is {}", mib(low, high)),
         None if evidence.heaps.is_empty() => String::new(),
-        None => "; no flag sets the size of a semi-space".to_owned(),
+        None => "; a semi-space has its default size".to_owned(),
     };
     let larger = match semi_space {
         Some((low, high)) if low == high => format!("={}", 2 * low / MIB),
@@ -53,7 +57,7 @@ pub(super) fn young_collections(evidence: &Evidence<'_>) -> Option<Finding> {
         "allocate less per request, or try a larger --max-semi-space-size{larger}, and measure \
          again"
     );
-    collections(evidence, "gc-young", |c| !is_full(c), &limit, action)
+    collections(evidence, YOUNG, |c| !is_full(c), &limit, action)
 }
 
 fn is_full(culprit: &Culprit) -> bool {

@@ -34,8 +34,13 @@ pub(super) fn pool_exhausted(evidence: &Evidence<'_>) -> Option<Finding> {
 
 /// One file, host or database takes most of the time.
 pub(super) fn slow_resource(evidence: &Evidence<'_>) -> Option<Finding> {
-    let own_ns = |io: &&Io| io.io_ns - io.pool_wait_ns - before_a_connection_ns(evidence, io);
-    let outside = |io: &&Io| !matches!(io.kind.as_str(), "timer" | "timers" | "agent");
+    // What another request had started is told by `shared_work`, with the same resource.
+    let told_ns = |io: &Io| match is_shared_told(evidence) {
+        true => before_a_connection_ns(evidence, io).max(io.shared_ns),
+        false => before_a_connection_ns(evidence, io),
+    };
+    let own_ns = |io: &&Io| io.io_ns.saturating_sub(io.pool_wait_ns + told_ns(io));
+    let outside = |io: &&Io| !is_timer(io) && io.kind != "agent";
     let slowest = evidence.tail_io().filter(outside).max_by_key(own_ns)?;
     let impact_ns = own_ns(&slowest);
     if evidence.share(impact_ns) < DOMINANT {
@@ -125,10 +130,14 @@ pub(super) fn agent_queue(evidence: &Evidence<'_>) -> Option<Finding> {
     Some(finding("connection-queue", impact_ns, sentence, action))
 }
 
+fn is_timer(io: &Io) -> bool {
+    matches!(io.kind.as_str(), "timer" | "timers")
+}
+
 /// The application waits on purpose.
 pub(super) fn timer(evidence: &Evidence<'_>) -> Option<Finding> {
-    let timers = |io: &&Io| matches!(io.kind.as_str(), "timer" | "timers");
-    let impact_ns: u64 = evidence.tail_io().filter(timers).map(|io| io.io_ns).sum();
+    let timers = evidence.tail_io().filter(|io| is_timer(io));
+    let impact_ns: u64 = timers.map(|io| io.io_ns).sum();
     if evidence.share(impact_ns) < WORTH_TELLING {
         return None;
     }
@@ -143,19 +152,43 @@ pub(super) fn timer(evidence: &Evidence<'_>) -> Option<Finding> {
 
 /// The wait was for what another request had started.
 pub(super) fn shared_work(evidence: &Evidence<'_>) -> Option<Finding> {
-    let for_others_ns = |io: &Io| match io.kind.as_str() {
-        "agent" => 0,
-        _ => io.shared_ns - before_a_connection_ns(evidence, io),
-    };
-    let impact_ns: u64 = evidence.tail_io().map(for_others_ns).sum();
-    if evidence.share(impact_ns) < DOMINANT {
+    if !is_shared_told(evidence) {
         return None;
     }
+    let impact_ns = shared_ns(evidence);
+    let most = evidence
+        .tail_io()
+        .max_by_key(|io| for_others_ns(evidence, io))?;
     let sentence = format!(
-        "{} of the tail's latency is waiting for work that another request had started",
+        "{} of the tail's latency is waiting for work that another request had started, most of \
+         it for {}",
         percent(evidence.share(impact_ns)),
+        waited_for(most),
     );
-    let action = "look at shared promises, locks and caches that are filled on demand: fill them \
-                  ahead, or hold them shorter";
+    let hold = "look at shared promises, locks and caches that are filled on demand: fill them \
+                ahead, or hold them shorter";
+    let action = match is_timer(most) {
+        true => hold.to_owned(),
+        false => format!("{hold}; or {}", make_faster(most)),
+    };
     Some(finding("shared-work", impact_ns, sentence, action))
+}
+
+fn is_shared_told(evidence: &Evidence<'_>) -> bool {
+    evidence.share(shared_ns(evidence)) >= DOMINANT
+}
+
+fn shared_ns(evidence: &Evidence<'_>) -> u64 {
+    evidence
+        .tail_io()
+        .map(|io| for_others_ns(evidence, io))
+        .sum()
+}
+
+/// What was waited for because another request had started it.
+fn for_others_ns(evidence: &Evidence<'_>, io: &Io) -> u64 {
+    match io.kind.as_str() {
+        "agent" => 0,
+        _ => io.shared_ns - before_a_connection_ns(evidence, io),
+    }
 }

@@ -3,7 +3,7 @@
 //! They are explained in a pass of their own, after it is known which they are, because listing
 //! culprits and events of every request that might have been shown would cost far more.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bobtail_graph::{Graph, Options, RequestPath, Walks, Window};
 use bobtail_trace::record::{Record, RequestId};
@@ -118,29 +118,49 @@ fn segment(one: &ExplainSegment, texts: &mut Texts) -> SegmentRow {
     }
 }
 
-/// The longest, in their order; the others as one without an event.
+/// The longest, in their order; then the others, those that read the same as one; what is left as
+/// one without an event. A thread that is descheduled a thousand times is one cause.
 fn culprits(all: &[ExplainCulprit], texts: &mut Texts) -> Vec<SegmentCulpritRow> {
     let mut longest: Vec<usize> = (0..all.len()).collect();
     longest.sort_by_key(|&index| std::cmp::Reverse(all[index].duration_ns));
-    let told: BTreeSet<usize> = longest.iter().take(CULPRITS).copied().collect();
+    let (told, others) = longest.split_at(longest.len().min(CULPRITS));
+    let told: BTreeSet<usize> = told.iter().copied().collect();
     let mut rows: Vec<_> = told.iter().map(|&i| culprit(&all[i], texts)).collect();
-    let left: u64 = longest
-        .iter()
-        .skip(CULPRITS)
-        .map(|&i| all[i].duration_ns)
-        .sum();
-    if left > 0 {
+    let mut together = together(others.iter().map(|&i| &all[i]));
+    let smaller = together.split_off(together.len().min(CULPRITS));
+    rows.extend(together.iter().map(|one| culprit(one, texts)));
+    let left_ns: u64 = smaller.iter().map(|one| one.duration_ns).sum();
+    if left_ns > 0 {
         rows.push(SegmentCulpritRow {
             event: 0,
             route: 0,
             word: texts.of(SMALLER),
             location: 0,
             generated: 0,
-            duration_ns: left,
+            duration_ns: left_ns,
             pause_ns: None,
         });
     }
     rows
+}
+
+/// Those that read the same as one, called after the longest of them, by their time.
+fn together<'a>(longest_first: impl Iterator<Item = &'a ExplainCulprit>) -> Vec<ExplainCulprit> {
+    let mut groups: Vec<ExplainCulprit> = Vec::new();
+    let mut found: BTreeMap<_, usize> = BTreeMap::new();
+    for one in longest_first {
+        let pause = one.pause.as_ref().map(|pause| pause.number);
+        let key = (&one.word, &one.route, &one.location, pause);
+        match found.get(&key) {
+            Some(&index) => groups[index].duration_ns += one.duration_ns,
+            None => {
+                found.insert(key, groups.len());
+                groups.push(one.clone());
+            }
+        }
+    }
+    groups.sort_by_key(|one| std::cmp::Reverse(one.duration_ns));
+    groups
 }
 
 fn culprit(one: &ExplainCulprit, texts: &mut Texts) -> SegmentCulpritRow {

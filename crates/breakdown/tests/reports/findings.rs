@@ -4,10 +4,10 @@ use bobtail_breakdown::RunFacts;
 use bobtail_breakdown::report::{CulpritKind, Finding, Report};
 use bobtail_testkit::draw;
 
-use super::support::{many_routes, report_of};
+use super::support::report_of;
 
 /// Repeats a 1 s scene 30 times, with `$t` as its start in ms and `$1` … `$4` as fresh numbers.
-fn repeated(scene: &str) -> Report {
+pub fn repeated(scene: &str) -> Report {
     repeated_at(scene, 50.0)
 }
 
@@ -17,7 +17,7 @@ fn repeated_at(scene: &str, percentile: f64) -> Report {
 
 const OPENED: &str = "open 900 server\nopen 901 server\nopen 902 client \"db:5432\"\n";
 
-fn repeated_of(run: RunFacts, scene: &str, percentile: f64) -> Report {
+pub fn repeated_of(run: RunFacts, scene: &str, percentile: f64) -> Report {
     let turns = (0..30).map(|turn| turned(scene, turn));
     let text = OPENED.to_owned() + &turns.collect::<String>();
     report_of(run, &[draw(&text)], percentile)
@@ -293,6 +293,38 @@ fn a_shared_promise_is_told() {
     );
 }
 
+#[test]
+fn what_another_request_had_started_is_told_once_with_what_it_is() {
+    let scene = r#"@0 begin read handle=900 ready=@0
+           source $1 "GET /cached"
+           register pool op=$1 "fs.readFile"
+           end
+           @1 begin read handle=901 ready=@1
+           source $2 "GET /cached"
+           end
+           @80 begin pool op=$1 ready=@80 run=80ms
+           sink $1 200
+           micro promise from=#2
+           @81 sink $2 200
+           end"#;
+    // Four events a turn.
+    let of_turn = |turn: i64| scene.replace("#2", &(turn * 4 + 2).to_string());
+    let turns = (0..30).map(|turn| turned(&of_turn(turn), turn));
+    let text = OPENED.to_owned() + &turns.collect::<String>();
+    let report = report_of(RunFacts::default(), &[draw(&text)], 50.0);
+    let code = |code: &str| report.findings.iter().find(|f| f.code == code);
+    let shared = code("shared-work").expect("a finding");
+    let slow = code("slow-resource").expect("a finding");
+    // Half of the requests wait 79 ms for what the other half started, and these 80 ms.
+    assert_eq!((shared.impact_ns, slow.impact_ns), (39_500_000, 40_000_000));
+    assert!(
+        shared.sentence.ends_with("most of it for fs.readFile"),
+        "{shared:?}"
+    );
+    let faster = "make fs.readFile faster, ask it less often (cache), or earlier";
+    assert!(shared.action.ends_with(faster), "{shared:?}");
+}
+
 /// Three requests ask a host over one connection: the third waits for the answers to both others.
 #[test]
 fn a_queue_for_a_connection_is_told_with_all_that_was_before_in_it() {
@@ -357,21 +389,6 @@ fn a_queue_for_a_connection_is_told_with_all_that_was_before_in_it() {
 }
 
 #[test]
-fn unexplained_time_is_a_finding() {
-    let report = repeated(
-        r#"@0 begin read handle=900 ready=@0
-           source $1 "GET /x"
-           write 902
-           end
-           poll for=0ms
-           @100 begin read handle=902
-           sink $1 200
-           end"#,
-    );
-    expect(&report, "unattributed", 100);
-}
-
-#[test]
 fn time_in_the_kernel_is_the_loops_and_not_native() {
     let report = repeated(
         r#"@0 begin other
@@ -399,49 +416,6 @@ fn time_in_the_kernel_is_the_loops_and_not_native() {
 }
 
 #[test]
-fn loop_events_alone_are_one_finding_about_the_recording() {
-    let scene = r#"@0 begin read handle=900 ready=@0
-           source $1 "GET /x"
-           @40 end
-           @41 begin other ready=@40
-           @90 sink $1 200
-           end"#;
-    let codes = |detail: &str| {
-        let detail = detail.to_owned();
-        let run = RunFacts {
-            detail,
-            ..RunFacts::default()
-        };
-        let report = repeated_of(run, scene, 50.0);
-        let mut codes: Vec<_> = report.findings.into_iter().map(|f| f.code).collect();
-        codes.sort();
-        codes
-    };
-    assert_eq!(codes("full"), ["inferred", "own-work"]);
-    assert_eq!(codes("loop"), ["loop-detail"]);
-}
-
-#[test]
-fn threads_beyond_the_bound_are_a_loss_and_a_finding() {
-    let scene = r#"@0 begin read handle=900 ready=@0
-           source $1 "GET /x"
-           @90 sink $1 200
-           end"#;
-    let of = |refused_loops| {
-        let run = RunFacts {
-            refused_loops,
-            ..RunFacts::default()
-        };
-        let report = repeated_of(run, scene, 50.0);
-        let code = |code: &str| report.findings.iter().any(|f| f.code == code);
-        let told = (code("not-all-recorded"), code("lost-history"));
-        (told, report.losses.get("event-loops").copied())
-    };
-    assert_eq!(of(0), ((false, false), None));
-    assert_eq!(of(12), ((true, false), Some(12)));
-}
-
-#[test]
 fn a_call_of_the_service_to_itself_is_told() {
     let scene = |host: &str| {
         format!(
@@ -462,20 +436,4 @@ fn a_call_of_the_service_to_itself_is_told() {
     assert!(finding.sentence.contains("this service itself"));
     let other = repeated(&scene("10.0.0.1"));
     assert!(!other.io[0].own_service, "{:?}", other.io);
-}
-
-#[test]
-fn routes_without_a_name_of_their_own_are_told() {
-    let of = |routes| {
-        let report = report_of(RunFacts::default(), &[many_routes(routes)], 50.0);
-        let finding = report
-            .findings
-            .into_iter()
-            .find(|f| f.code == "unnamed-routes");
-        finding.map(|f| f.sentence)
-    };
-    assert_eq!(of(1_000), None);
-    let told = "3 of 1,003 requests are of routes beyond the first 1,000, which are told together \
-                as (other)";
-    assert_eq!(of(1_003).as_deref(), Some(told));
 }

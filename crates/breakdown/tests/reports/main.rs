@@ -5,6 +5,7 @@ mod explanations;
 mod findings;
 mod page;
 mod pauses;
+mod quality;
 mod recordings;
 mod schema;
 mod sources;

@@ -236,6 +236,30 @@ fn the_slowest_are_shown_whole_and_one_of_each_band_and_route() {
 }
 
 #[test]
+fn a_thread_that_is_descheduled_often_is_one_cause() {
+    // Beside longer callbacks there are more interruptions than are told one by one.
+    let mut lines =
+        String::from("open 1 server\nopen 2 server\n0ms begin read handle=1 ready=0ms\n");
+    for ms in 1..=60 {
+        lines += &format!("{ms}.9ms not-running for=800us\n");
+    }
+    lines += "61ms end\nbegin read handle=2 ready=0ms\nsource 1 \"GET /x\"\n62ms sink 1 200\nend\n";
+    let page = page_at(&[draw(&lines)], 50.0);
+    let queue = &page.requests[0].segments[0];
+    assert_eq!(text(&page, queue.kind), "queue");
+    let of_word = |word: &str| {
+        let rows = queue
+            .culprits
+            .iter()
+            .filter(|c| text(&page, c.word) == word);
+        rows.map(|c| c.duration_ns).sum::<u64>()
+    };
+    assert_eq!(of_word("cpu preempted"), 60 * 800_000);
+    assert_eq!(of_word("shorter ones together"), 0);
+    assert!(queue.culprits.len() <= 24, "{}", queue.culprits.len());
+}
+
+#[test]
 fn what_the_loop_did_is_told_without_gaps() {
     let page = grown_page();
     for request in &page.requests {

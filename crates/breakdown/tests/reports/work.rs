@@ -180,7 +180,7 @@ fn scavenges_are_told_with_the_size_of_a_semi_space() {
     let unset = report(with(None), "% gc scavenge for=50ms");
     let (sentence, what) = action(&unset, "gc-young");
     assert!(
-        sentence.ends_with("; no flag sets the size of a semi-space"),
+        sentence.ends_with("; a semi-space has its default size"),
         "{sentence}"
     );
     assert!(
@@ -372,4 +372,26 @@ fn a_segment_names_the_pause_that_delayed_it() {
         (exec.culprits[0].word.as_str(), exec.culprits[0].pause),
         ("cpu preempted", None)
     );
+}
+
+#[test]
+fn collections_rank_by_what_they_cost_together() {
+    let scene = "% gc scavenge for=28ms\ngc mark for=27ms";
+    let alone = report(measured(), scene);
+    let codes: Vec<_> = alone.findings.iter().map(|f| f.code.as_str()).collect();
+    assert_eq!(codes[..3], ["own-work", "gc-young", "gc-full"]);
+    // Neither is as long as what is compiled, both are longer.
+    let compiled = format!("{scene}\n@ work span=40ms jit=40ms");
+    let beside = report(measured(), &compiled);
+    let impact = |code: &str| {
+        let finding = beside.findings.iter().find(|f| f.code == code);
+        finding.map_or(0, |f| f.impact_ns)
+    };
+    let (young, full, jit) = (impact("gc-young"), impact("gc-full"), impact("jit"));
+    assert!(
+        young < jit && full < jit && jit < young + full,
+        "{young} {full} {jit}"
+    );
+    let rank = |code: &str| beside.findings.iter().position(|f| f.code == code);
+    assert!(rank("gc-full") < rank("jit"), "{:#?}", beside.findings);
 }

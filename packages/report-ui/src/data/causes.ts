@@ -11,7 +11,7 @@ export function segmentWords(segment: Segment): string {
       parts.push(segment.resource === null ? `waiting for a ${segment.type}` : segment.resource);
       break;
     case 'queue':
-      parts.push('ready, but the loop was busy');
+      parts.push(`ready, but ${whyNotRun(segment)}`);
       break;
     case 'exec':
       parts.push('its own code ran');
@@ -23,6 +23,14 @@ export function segmentWords(segment: Segment): string {
   if (segment.part === 'pool-run') parts.push('running in the pool');
   if (segment.shared) parts.push("another request's work");
   return plain(parts.join(', '));
+}
+
+/** Why the loop did not run what was ready: by what took most of the time. */
+function whyNotRun(segment: Segment): string {
+  const [most] = culpritsTogether(segment);
+  if (most?.type === 'loop poll') return 'the loop thread was woken late';
+  if (most?.type.startsWith('cpu ')) return 'the loop thread got no processor';
+  return 'the loop was busy';
 }
 
 /** Who it was. */
@@ -48,7 +56,7 @@ export function culpritWhere(culprit: SegmentCulprit): string {
 /** The longest wait or work of a request and its main cause, in one sentence. */
 export function requestVerdict(segments: readonly Segment[]): string {
   const longest = segments.reduce((best, one) => (one.durationNs > best.durationNs ? one : best));
-  const culprit = [...longest.culprits].sort((a, b) => b.durationNs - a.durationNs)[0];
+  const [culprit] = culpritsTogether(longest);
   const where = culprit === undefined ? '' : culpritWhere(culprit);
   const behind =
     culprit === undefined

@@ -1,6 +1,6 @@
 /** What the tail of a view waited for: the rows of the report, for any part of it. */
 import type { IoShare } from '../../../bobtail/src/cli/json/report';
-import { tailIo } from '../../../bobtail/src/cli/report/sentences';
+import { tailIo, withConnectionQueues } from '../../../bobtail/src/cli/report/sentences';
 import type { Page, Wait } from './page';
 import { cellsOf, classOf } from './sums';
 import { isWhole, type View } from './view';
@@ -27,8 +27,8 @@ export function waitsOf(page: Page, view: View): IoShare[] {
     page.report.io.filter(({ ownService }) => ownService).map(({ resource }) => resource),
   );
   const mean = (ns: number): number => Math.floor(ns / Math.max(1, count));
-  return [...sums.values()]
-    .map(({ resource, kind, requests, ioNs, poolWaitNs, poolRunNs, sharedNs }) => ({
+  const rows = [...sums.values()].map(
+    ({ resource, kind, requests, ioNs, poolWaitNs, poolRunNs, sharedNs }) => ({
       class: 'tail' as const,
       resource,
       ownService: own.has(resource),
@@ -38,9 +38,9 @@ export function waitsOf(page: Page, view: View): IoShare[] {
       poolWaitNs: mean(poolWaitNs),
       poolRunNs: mean(poolRunNs),
       sharedNs: mean(sharedNs),
-    }))
-    .filter(({ ioNs }) => ioNs > 0)
-    .sort((a, b) => b.ioNs - a.ioNs);
+    }),
+  );
+  return withConnectionQueues(rows);
 }
 
 function added(one: Wait, other: Wait): Wait {

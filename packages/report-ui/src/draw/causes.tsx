@@ -1,6 +1,7 @@
 /** Culprits and their victims, what the tail waited for, and what to do about it. */
 import { useState } from 'preact/hooks';
 import {
+  advice,
   culpritCounts,
   culpritName,
   culpritPlace,
@@ -184,7 +185,7 @@ export function Waits() {
 /** What to change, the most useful first. */
 export function Advice() {
   const { page, view } = useLook();
-  const { findings } = page.report;
+  const findings = advice(page.report);
   const isWhole = view.route === null && view.process === null && view.border === ownBorder(page);
   if (findings.length === 0) return null;
   return (

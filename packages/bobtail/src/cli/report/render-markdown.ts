@@ -3,6 +3,7 @@ import type { Breakdown, Report } from '../json/report';
 import { markdownCell } from '../text/recorded-text';
 import { formatDuration, formatShare } from '../text/units';
 import {
+  advice,
   byRoute,
   culpritCounts,
   culpritName,
@@ -149,7 +150,7 @@ function pauseTable(report: Report): string {
 }
 
 function findingList(report: Report): string {
-  return report.findings
+  return advice(report)
     .map((finding, index) => {
       const action = markdownCell(finding.action);
       return `${index + 1}. **${action}**: ${markdownCell(finding.sentence)}${impactOf(finding)}`;

@@ -6,6 +6,7 @@ import { plainNear } from '../text/recorded-text';
 import { alignRows, type Column, wrapWords } from '../text/table';
 import { countOf, formatDuration, formatShare } from '../text/units';
 import {
+  advice,
   byRoute,
   culpritCounts,
   culpritName,
@@ -272,10 +273,11 @@ function moreLine(count: number, noun: string, look: Look): string[] {
 }
 
 function findingLines(report: Report, look: Look): string[] {
-  if (report.findings.length === 0) {
+  const findings = advice(report);
+  if (findings.length === 0) {
     return [];
   }
-  const lines = report.findings.flatMap((finding, index) => [
+  const lines = findings.flatMap((finding, index) => [
     `  ${index + 1}  ${look.colors.bold(plainNear(finding.action))}`,
     ...wrapWords(plainNear(finding.sentence) + impactOf(finding), look.width, '     '),
   ]);

@@ -55,7 +55,22 @@ function mainShare(row: Breakdown | undefined, of: 'it' | 'the tail'): string {
     [row.unattributedNs, 'is not explained'],
   ];
   const [largestNs, words] = kinds.reduce((best, one) => (one[0] > best[0] ? one : best));
-  return ` ${formatShare(largestNs, row.latencyNs)} of ${of} ${words}.`;
+  return ` ${formatShare(largestNs, row.latencyNs)} of ${of} ${words}${mainWork(row)}.`;
+}
+
+/** A class from which most of the tail's latency is told with the headline. */
+const MOST = 0.5;
+
+/** What the loop did for most of the latency, unless that is to run the application. */
+function mainWork({ latencyNs, work }: Breakdown): string {
+  const classes: readonly (readonly [number | null, string])[] = [
+    [work.notRunningNs, 'the loop thread got no processor'],
+    [work.gcNs, 'V8 collected garbage'],
+    [work.jitNs, 'V8 compiled'],
+    [work.icNs, 'V8 handled inline-cache misses'],
+  ];
+  const main = classes.find(([ns]) => (ns ?? 0) >= MOST * latencyNs);
+  return main === undefined ? '' : `; for ${formatShare(main[0] ?? 0, latencyNs)} of it ${main[1]}`;
 }
 
 /** `p50 1.84 ms · p90 … · mean … · 11,874 requests in 30.0 s`. */
@@ -145,14 +160,35 @@ export function byRoute(report: Report, cls: Breakdown['class']): Breakdown[] {
 
 /** What the tail waited for, longest first. */
 export function tailIo(report: Report): IoShare[] {
-  return report.io
-    .filter((one) => one.class === 'tail' && one.ioNs > 0)
-    .sort((a, b) => b.ioNs - a.ioNs);
+  return withConnectionQueues(report.io.filter((one) => one.class === 'tail' && one.ioNs > 0));
+}
+
+/** Waiting in the queue of an agent or a pool of connections. */
+const AGENT = 'agent';
+
+/**
+ * Waits, longest first, with all of a queue for a connection in one row: whoever is in it waits for
+ * the answers to the requests before, which the recording has as reads that others had started.
+ */
+export function withConnectionQueues(rows: readonly IoShare[]): IoShare[] {
+  const queued = new Set(rows.filter(({ kind }) => kind === AGENT).map(({ resource }) => resource));
+  const sharedNs = (resource: string): number =>
+    rows.find((one) => one.resource === resource && isBefore(one))?.sharedNs ?? 0;
+  const isBefore = ({ kind, resource }: IoShare): boolean =>
+    kind === 'read' && queued.has(resource);
+  const moved = rows.map((row) => {
+    if (row.kind === AGENT) return { ...row, ioNs: row.ioNs + sharedNs(row.resource), sharedNs: 0 };
+    return isBefore(row) ? { ...row, ioNs: row.ioNs - row.sharedNs, sharedNs: 0 } : row;
+  });
+  return moved.filter(({ ioNs }) => ioNs > 0).sort((a, b) => b.ioNs - a.ioNs);
 }
 
 /** `of it 1.2 ms for a pool thread, 3.4 ms running in the pool`. */
 export function ioParts(share: IoShare): string {
   const parts: string[] = share.ownService ? ['this service itself'] : [];
+  if (share.kind === AGENT) {
+    parts.push('until a connection to it was free');
+  }
   if (share.poolWaitNs > 0) {
     parts.push(`${formatDuration(share.poolWaitNs)} for a pool thread`);
   }
@@ -253,6 +289,11 @@ export function pauseVictims({ requests, tailVictims }: Pause, count: number): s
   const named = requests.filter((one) => one.class === 'tail').slice(0, count);
   const more = tailVictims - named.length;
   return named.map((one) => one.id).join(' ') + (more > 0 ? ` and ${formatCount(more)} more` : '');
+}
+
+/** What to do; that a percentile is not told stands among the notes. */
+export function advice(report: Report): Finding[] {
+  return report.findings.filter(({ code }) => code !== 'too-few-requests');
 }
 
 /** ` (31.0 ms per tail request)`; nothing for findings about the recording itself. */
