@@ -45,7 +45,7 @@ fn turned(scene: &str, turn: i64) -> String {
     text
 }
 
-fn expect<'a>(report: &'a Report, code: &str, impact_ms: u64) -> &'a Finding {
+pub fn expect<'a>(report: &'a Report, code: &str, impact_ms: u64) -> &'a Finding {
     let first = report.findings.first().expect("a finding");
     assert_eq!(
         (first.code.as_str(), first.impact_ns),

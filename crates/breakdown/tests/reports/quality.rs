@@ -3,7 +3,7 @@
 use bobtail_breakdown::RunFacts;
 use bobtail_testkit::draw;
 
-use super::findings::{repeated, repeated_of};
+use super::findings::{expect, repeated, repeated_of};
 use super::support::{many_routes, report_of};
 
 /// One request in a hundred, the slowest, has a hop that was deduced.
