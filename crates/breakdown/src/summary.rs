@@ -65,6 +65,7 @@ pub fn report(
     let heaps = surveys.iter().filter_map(|s| s.trace.heap.as_ref());
     let unavailable = unavailable(&run, surveys);
     let run = run_of(run, surveys);
+    let pauses = longest_pauses::told(&aggregate.watched, surveys, start_ns(surveys));
     let evidence = Evidence {
         requests: &requests,
         tail: &tail,
@@ -72,6 +73,7 @@ pub fn report(
         rest_sums: &total(aggregate, Class::Nontail),
         io: &io,
         culprits: &culprits,
+        pauses: &pauses,
         heaps: &heaps.collect::<Vec<_>>(),
         throttled: throttled.max_by_key(|t| t.throttled_ns),
         duration_ns: run.duration_ns,
@@ -92,7 +94,7 @@ pub fn report(
         breakdown,
         processes,
         gc: aggregate.pauses.ranked(&aggregate.blame),
-        pauses: longest_pauses::told(&aggregate.watched, surveys, start_ns(surveys)),
+        pauses,
         io: io.into_iter().take(ROWS_REPORTED).collect(),
         culprits: culprits.into_iter().take(ROWS_REPORTED).collect(),
         losses,

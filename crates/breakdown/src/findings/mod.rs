@@ -10,7 +10,7 @@ mod waiting;
 
 use std::collections::BTreeMap;
 
-use crate::report::{Class, Culprit, Finding, Io, Requests, Tail};
+use crate::report::{Class, Culprit, Finding, Io, Pause, Requests, Tail};
 use crate::sums::Sums;
 use crate::trace_info::{Heap, Throttled};
 
@@ -26,6 +26,8 @@ pub(crate) struct Evidence<'a> {
     pub io: &'a [Io],
     /// Most inflicting first.
     pub culprits: &'a [Culprit],
+    /// The longest collections, longest first.
+    pub pauses: &'a [Pause],
     /// Limits of the heaps of the processes that told them.
     pub heaps: &'a [&'a Heap],
     /// Of the process that its CPU quota cost most; `None` where nobody told.
@@ -106,6 +108,14 @@ pub(crate) fn all(evidence: &Evidence<'_>) -> Vec<Finding> {
         std::cmp::Reverse((cause_ns, f.impact_ns))
     });
     findings
+}
+
+/// Code in words: `export app.js:14:3 (GET /export)`; `None` where neither is known.
+fn place(route: Option<&str>, location: Option<&str>) -> Option<String> {
+    match (route, location) {
+        (Some(route), Some(location)) => Some(format!("{location} ({route})")),
+        (one, other) => one.or(other).map(str::to_owned),
+    }
 }
 
 fn finding(code: &str, impact_ns: u64, sentence: String, action: impl Into<String>) -> Finding {

@@ -1,6 +1,6 @@
 //! Lints about what the loop thread did.
 
-use super::{Evidence, finding};
+use super::{Evidence, finding, place};
 use crate::figures::{count, percent, stretches, time, times};
 use crate::report::{Culprit, CulpritKind, Finding};
 
@@ -50,14 +50,13 @@ fn wait_of_victim_ns(culprit: &Culprit) -> u64 {
 }
 
 fn name(culprit: &Culprit) -> String {
-    match (&culprit.route, &culprit.location) {
-        (Some(route), Some(location)) => format!("{location} ({route})"),
-        (Some(one), None) | (None, Some(one)) => one.clone(),
-        (None, None) => format!(
+    let named = place(culprit.route.as_deref(), culprit.location.as_deref());
+    named.unwrap_or_else(|| {
+        format!(
             "a callback of kind \"{}\" outside any request",
             culprit.word
-        ),
-    }
+        )
+    })
 }
 
 /// The thread was ready to run, but another had the processor, or a quota was used up.

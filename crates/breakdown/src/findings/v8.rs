@@ -1,8 +1,8 @@
 //! Lints about what V8 did on the loop thread: collections, compilation, inline caches.
 
-use super::{Evidence, finding};
+use super::{Evidence, finding, place};
 use crate::figures::{percent, stretches, time};
-use crate::report::{Culprit, CulpritKind, Finding};
+use crate::report::{Culprit, CulpritKind, Finding, Pause};
 
 /// Share of the tail's latency from which a cause is worth telling.
 const WORTH_TELLING: f64 = 0.1;
@@ -87,13 +87,27 @@ fn collections(
         _ => format!("most by {}, ", worst.word),
     };
     let sentence = format!(
-        "{} pauses cost the tail {}, {} of its latency: {mostly}{}{limit}",
+        "{} pauses cost the tail {}, {} of its latency: {mostly}{}{}{limit}",
         kinds.join(" and "),
         time(impact_ns),
         percent(evidence.share(impact_ns)),
         stretches(worst.occurrences, worst.longest_ns),
+        longest(evidence, &kinds),
     );
     Some(finding(code, impact_ns, sentence, action))
+}
+
+/// The longest of these kinds in the recording, and in whose code it began: who allocates, or asks
+/// for a collection, is the likelier there the longer it runs.
+fn longest(evidence: &Evidence<'_>, kinds: &[&str]) -> String {
+    let of_kind = |pause: &&Pause| kinds.contains(&pause.kind.as_str());
+    let Some(pause) = evidence.pauses.iter().find(of_kind) else {
+        return String::new();
+    };
+    let inside = pause.inside.as_ref();
+    let where_it = inside.and_then(|i| place(i.route.as_deref(), i.location.as_deref()));
+    let begun = where_it.map_or_else(String::new, |place| format!(", begun in {place}"));
+    format!("; the longest took {}{begun}", time(pause.duration_ns))
 }
 
 fn range(bytes: impl Iterator<Item = u64> + Clone) -> Option<(u64, u64)> {
