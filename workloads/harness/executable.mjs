@@ -3,27 +3,20 @@
 // Tests and experiments use the real Node; what they need of it (an address for the kernel to
 // probe, a build whose symbols say something else) is in the file, and no tool that changes single
 // symbols is everywhere. ELF of 64 bits, little-endian.
-import { closeSync, copyFileSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 
 const SECTION_TYPES = { '.symtab': 2, '.dynsym': 11 };
 const SYMBOL_BYTES = 24;
 const LOADED = 1;
 
-/** An executable; `open` with a copy to change it. */
+/** An executable. The kernel runs none that is open to be changed: `close` it before. */
 export class Executable {
-  /** @param {string} path  of the file; changed in place where `isWritable` */
-  constructor(path, isWritable = false) {
+  constructor(path, { isWritable = false } = {}) {
     this.file = openSync(path, isWritable ? 'r+' : 'r');
     const header = this.read(0, 64);
     this.sections = this.#table(header, { at: 0x28, size: 0x3a, count: 0x3c });
     this.segments = this.#table(header, { at: 0x20, size: 0x36, count: 0x38 });
     this.tables = new Map();
-  }
-
-  /** A copy at `to` that can be changed. */
-  static copy(path, to) {
-    copyFileSync(path, to);
-    return new Executable(to, true);
   }
 
   close() {
@@ -105,11 +98,11 @@ export class Executable {
     throw new Error(`no byte of the file is at ${address.toString(16)}`);
   }
 
-  /** Changes bytes of the file; gives what puts them back. */
+  /** Changes bytes of the file; gives where, and what was there. */
   write(at, bytes) {
     const before = this.read(at, bytes.length);
     writeSync(this.file, bytes, 0, bytes.length, at);
-    return () => writeSync(this.file, before, 0, before.length, at);
+    return { at, before };
   }
 
   /** Nobody finds the symbol by its name any more. */

@@ -1,6 +1,6 @@
 //! What JavaScript calls: `start`, `roll`, `flush`, `intern`, `adopt`, `message`, `begin`, `pause`,
-//! `resume`, `stop`, `inspect`; without a recording, `sense`, `unsense`, `readSenses`, `drive` and
-//! `readDriver`.
+//! `resume`, `stop`, `inspect`, `looks`; without a recording, `sense`, `unsense`, `readSenses`,
+//! `drive` and `readDriver`.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_void};
@@ -19,6 +19,7 @@ use crate::loop_state::{even_paused, is_paused, state};
 use crate::messages;
 use crate::napi::{Callback, CallbackInfo, Env, Scope, Value};
 use crate::pauses;
+use crate::ready_helper;
 use crate::start::{self, Mechanism, Started};
 use crate::strings::{BYTES_MAX, Origin};
 use crate::trace_file::Description;
@@ -29,7 +30,7 @@ const CHUNK_BYTES: u32 = 1 << 20;
 const RING_SLOTS: u32 = 4;
 const MAX_BYTES: f64 = 1e9;
 
-const FUNCTIONS: [(&CStr, Callback); 16] = [
+const FUNCTIONS: [(&CStr, Callback); 17] = [
     (c"start", start_recording),
     (c"roll", roll),
     (c"flush", flush),
@@ -41,6 +42,7 @@ const FUNCTIONS: [(&CStr, Callback); 16] = [
     (c"resume", resume),
     (c"stop", stop),
     (c"inspect", inspect),
+    (c"looks", looks),
     (c"sense", sense),
     (c"unsense", unsense),
     (c"readSenses", read_senses),
@@ -130,6 +132,10 @@ export!(pause, |scope, _arguments: 0| scope.boolean(pauses::pause()));
 export!(resume, |scope, _arguments: 0| scope.boolean(pauses::resume()));
 export!(stop, |scope, _arguments: 0| scope.boolean(start::stop()));
 export!(inspect, |scope, _arguments: 0| inspect_with(scope));
+export!(looks, |scope, _arguments: 0| match ready_helper::look_again() {
+    Some(reason) => scope.string(&reason),
+    None => scope.undefined(),
+});
 export!(sense, |scope, arguments: 1| sense_with(scope, arguments[0]));
 export!(unsense, |scope, _arguments: 0| scope.boolean(act::stop()));
 export!(read_senses, |scope, _arguments: 0| read_senses_with(scope));

@@ -2,15 +2,18 @@
 //! the kernel does not stamp: unix sockets, connections to accept, several segments at once.
 //!
 //! The loop's own epoll set is asked without waiting; it is level-triggered, so this takes nothing
-//! from the loop. The watchdog asks while an event runs long, which is when it matters and costs
-//! nothing else. A thread of its own (`BOBTAIL_READY_HELPER=1`) is nested in the set and sees
-//! everything within microseconds, but wakes once per event: a tenth of the service's CPU.
+//! from the loop. That is looked up, and again later where the set was still empty at the start:
+//! libuv fills it when it polls. The watchdog asks while an event runs long, which is when it
+//! matters and costs nothing else. A thread of its own (`BOBTAIL_READY_HELPER=1`) is nested in the
+//! set and sees everything within microseconds, but wakes once per event: a tenth of the
+//! service's CPU.
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 use crate::clock::monotonic_ns;
 use crate::fd_table;
+use crate::loop_state::even_paused;
 use crate::registry;
 
 const EVENTS_MAX: usize = 256;
@@ -21,6 +24,8 @@ static NESTED: AtomicI32 = AtomicI32::new(-1);
 pub struct Backend {
     /// Its descriptor; -1 when it must not be asked.
     fd: AtomicI32,
+    /// It was empty, so it did not show how it is triggered.
+    is_unsure: AtomicBool,
     /// The batch that runs now.
     pub batch: AtomicU64,
 }
@@ -29,6 +34,7 @@ impl Backend {
     pub const fn new() -> Self {
         Self {
             fd: AtomicI32::new(-1),
+            is_unsure: AtomicBool::new(true),
             batch: AtomicU64::new(0),
         }
     }
@@ -38,12 +44,32 @@ impl Backend {
     /// # Errors
     /// A reason in words when that could take events from the loop.
     pub fn allow(&self, fd: c_int) -> Result<(), String> {
-        let path = format!("/proc/self/fdinfo/{fd}");
-        let info = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-        if has_edge_triggered(&info) {
-            return Err("libuv's epoll set is edge-triggered".into());
-        }
+        self.examine(fd)?;
         self.fd.store(fd, Ordering::Release);
+        Ok(())
+    }
+
+    /// Looks how `fd` is triggered, unless that is known; nobody may ask it when it is by edges.
+    ///
+    /// # Errors
+    /// As `allow`.
+    pub fn examine(&self, fd: c_int) -> Result<(), String> {
+        if !self.is_unsure.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let path = format!("/proc/self/fdinfo/{fd}");
+        let info = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"));
+        let examined = info.and_then(|info| match has_edge_triggered(&info) {
+            true => Err("libuv's epoll set is edge-triggered".into()),
+            false => Ok(has_descriptor(&info)),
+        });
+        match examined {
+            Ok(is_sure) => self.is_unsure.store(!is_sure, Ordering::Release),
+            Err(reason) => {
+                self.forbid();
+                return Err(reason);
+            }
+        }
         Ok(())
     }
 
@@ -60,7 +86,8 @@ impl Backend {
     /// Remembers now for each descriptor that is ready and was not when its batch began.
     pub fn sample(&self) {
         let fd = self.fd.load(Ordering::Acquire);
-        if fd < 0 {
+        // What was not seen to be level-triggered is not asked: that could take events away.
+        if fd < 0 || self.examine(fd).is_err() || self.is_unsure.load(Ordering::Acquire) {
             return;
         }
         let mut events = [libc::epoll_event { events: 0, u64: 0 }; EVENTS_MAX];
@@ -93,6 +120,22 @@ fn has_edge_triggered(fdinfo: &str) -> bool {
             .and_then(|word| u32::from_str_radix(word, 16).ok());
         line.starts_with("tfd:") && events.is_none_or(|events| events & libc::EPOLLET as u32 != 0)
     })
+}
+
+fn has_descriptor(fdinfo: &str) -> bool {
+    fdinfo.lines().any(|line| line.starts_with("tfd:"))
+}
+
+/// Why nobody may ask the set of this thread's loop, found out now that it has descriptors; `None`
+/// when they may, or when that was told at the start.
+pub fn look_again() -> Option<String> {
+    let state = even_paused()?;
+    if !state.equipment.looks {
+        return None;
+    }
+    let reason = state.shared.backend.examine(state.backend_fd).err();
+    state.equipment.looks = reason.is_none();
+    reason
 }
 
 /// The user asked for the thread.
@@ -205,5 +248,25 @@ mod tests {
         let (_ours, theirs) = UnixStream::pair().expect("pairs");
         watch(epoll, theirs.as_raw_fd(), libc::EPOLLIN | libc::EPOLLET);
         assert!(Backend::new().allow(epoll).is_err());
+    }
+
+    #[test]
+    fn refuses_a_set_that_turns_out_to_be_edge_triggered() {
+        // SAFETY: no pointers.
+        let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        let backend = Backend::new();
+        backend.allow(epoll).expect("empty");
+        let (mut ours, theirs) = UnixStream::pair().expect("pairs");
+        watch(epoll, theirs.as_raw_fd(), libc::EPOLLIN | libc::EPOLLET);
+        ours.write_all(b"x").expect("writes");
+        backend.sample();
+        let mut event = libc::epoll_event { events: 0, u64: 0 };
+        // SAFETY: room for one event.
+        let left = unsafe { libc::epoll_wait(epoll, &mut event, 1, 0) };
+        assert_eq!(left, 1, "a look took the event away");
+        assert!(backend.examine(epoll).is_err());
+        backend.allow_again(epoll);
+        backend.sample();
+        assert_eq!(backend.fd.load(Ordering::Relaxed), -1);
     }
 }

@@ -34,6 +34,7 @@ interface NativeProbe {
   resume(): void;
   adopt(fd: number): void;
   message(handle: number): boolean;
+  looks(): string | undefined;
   /**
    * Senses the loop of this thread, unrecorded, and counts how long its requests take in a new
    * file at `latencies`. Throws with a one-line message.
@@ -75,6 +76,15 @@ export function adoptDescriptor(fd: number): void {
 /** Opens the loop event of a message on `handle`; false where none can have been received. */
 export function openMessage(handle: number): boolean {
   return load().message(handle);
+}
+
+/**
+ * Has the probe look how the loop is told of descriptors, now that there are some. Throws where
+ * that means that it must not look which are ready.
+ */
+export function lookAgain(): void {
+  const reason = load().looks();
+  if (reason !== undefined) throw new Error(reason);
 }
 
 /** The probe, for what it does without a recording. Throws with a one-line message. */

@@ -5,6 +5,7 @@
  * and the process file tells why.
  */
 
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Server } from 'node:net';
 import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
@@ -13,11 +14,13 @@ import { MarkKind } from './codes';
 import { type Address, warn, writeListening, writeProcess } from './files';
 import { addMechanisms, attempt, reasonOf, watchMechanisms } from './mechanisms';
 import { nameId, startNames } from './names';
-import { adoptDescriptor, openMessage, startProbe } from './native';
+import { adoptDescriptor, lookAgain, openMessage, startProbe } from './native';
 import { recorder, type Stream } from './recorder';
 import { provideSession, takeSession } from './session';
 import type { Settings } from './settings';
 
+/** Of every connection that a server accepts. */
+const CONNECTION = 'net.server.socket';
 const CHUNK_BYTES = 256 * 1024;
 /** Code of the probe's refusal when the recording has reached its bound; `_AGAIN` follows. */
 const BEYOND_TOTAL = 'BOBTAIL_TOTAL';
@@ -107,8 +110,18 @@ function openStream(settings: Settings): Stream {
   }
 }
 
+/** The loop's set of descriptors is empty before it first polls, and then shows nothing. */
+function lookAgainLater(): void {
+  const look = (): void => {
+    unsubscribe(CONNECTION, look);
+    attempt('ready times', lookAgain);
+  };
+  subscribe(CONNECTION, look);
+}
+
 function install(open: Stream, settings: Settings): void {
   open.ensureLoopEvent();
+  lookAgainLater();
   // Required here and not on top: a process that never listens should not pay for loading them.
   attempt('http requests', () =>
     (require('./requests') as typeof import('./requests')).followRequests(open),
