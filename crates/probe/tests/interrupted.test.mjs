@@ -10,9 +10,6 @@ import { nodes, only, read, run, temporary, traces } from './observed.mjs';
 const HOG = 'for (;;);';
 /** An interruption is told from just before a switch to just after one; shorter ones are not. */
 const SWITCH_NS = 50_000;
-/** How often a thread may sleep for V8's mutex in a quiet run; so many runs may not be quiet. */
-const SLEPT_MAX = 18;
-const RUNS_MAX = 20;
 
 /** The processors this process may use. */
 function processors() {
@@ -105,19 +102,18 @@ for (const node of nodes) {
     });
 
     it('are not had from being asked for the location', async (t) => {
-      const flags = ['--single-threaded'];
+      const out = temporary(t);
+      // A collection would wait for its helpers, on Node 26 with the first flag alone, too.
+      const flags = ['--single-threaded', '--min-semi-space-size=64', '--max-semi-space-size=64'];
       const how = { script: 'interrupted.cjs', flags, rest: ['50', '20'] };
-      // V8 holds a mutex when it stops the thread, which needs it. Where the thread always slept
-      // for it, it did so 37 times of 150. It must sleep where who holds it has lost its processor,
-      // which on a machine that is busy besides is often: one quiet run will do.
-      const waits = [];
-      for (let n = 0; n < RUNS_MAX && !waits.some((waited) => waited <= SLEPT_MAX); n += 1) {
-        const out = temporary(t);
-        const { slices } = await run(node, out, 'asked', how);
-        assert.ok(only(out).of('location').length > 0);
-        waits.push(slices.reduce((all, slice) => all + slice.waited, 0));
-      }
-      assert.ok(Math.min(...waits) <= SLEPT_MAX, waits.join());
+      const { slices } = await run(node, out, 'asked', how);
+      assert.ok(only(out).of('location').length > 0);
+      // V8 holds a mutex when it stops the thread, which needs it. Where the thread slept for it,
+      // it did so about once in each of these. It cannot but sleep when somebody else takes the
+      // processor of the watchdog meanwhile, so only what nobody disturbed is judged.
+      const undisturbed = slices.filter(({ interrupted }) => interrupted === 0);
+      const waited = undisturbed.reduce((all, slice) => all + slice.waited, 0);
+      assert.ok(waited <= undisturbed.length / 3 + 3, JSON.stringify(slices));
     });
 
     it('are not what a thread waits for', async (t) => {

@@ -1,4 +1,4 @@
-/** A process may end inside of whatever is hooked: it ends as it would alone, and leaves a trace. */
+/** A process may end inside of what is hooked: it ends as it would alone, and leaves a trace. */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
