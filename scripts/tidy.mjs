@@ -28,7 +28,14 @@ const PURE = {
     'thiserror',
   ],
   'bobtail-policy': ['serde', 'thiserror'],
-  'bobtail-sim': ['bobtail-trace', 'bobtail-graph', 'thiserror'],
+  'bobtail-sim': [
+    'bobtail-trace',
+    'bobtail-graph',
+    'bobtail-breakdown',
+    'serde',
+    'strsim',
+    'thiserror',
+  ],
 };
 /** Calls by which a pure crate would reach outside itself. */
 const IMPURE_CALL = /\b(SystemTime|Instant)::now|std::(fs|net|env|process)::|thread_rng/;

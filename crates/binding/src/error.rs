@@ -40,6 +40,10 @@ pub enum BindingError {
     UnknownRequest { id: String },
     #[error("overwritten while it was read, the recording goes on too fast ({id})")]
     Overwritten { id: String },
+    #[error("{error}")]
+    Change { error: bobtail_sim::ExpressionError },
+    #[error("cannot be replayed: {reason} ({})", path.display())]
+    NotReplayable { path: PathBuf, reason: String },
     #[error("options: {reason}")]
     Options { reason: String },
     #[error("{} ({})", cannot_write(error), path.display())]
@@ -64,7 +68,8 @@ impl BindingError {
             Self::Json { .. } | Self::AllLost { .. } => "BOBTAIL_DAMAGED",
             Self::NothingRecorded { .. } => "BOBTAIL_NOTHING_RECORDED",
             Self::UnknownRequest { .. } | Self::Overwritten { .. } => "BOBTAIL_UNKNOWN_REQUEST",
-            Self::Options { .. } => "BOBTAIL_OPTIONS",
+            Self::Options { .. } | Self::Change { .. } => "BOBTAIL_OPTIONS",
+            Self::NotReplayable { .. } => "BOBTAIL_NOT_REPLAYABLE",
             Self::Write { error, .. } if is_disk_full(error) => "BOBTAIL_DISK_FULL",
             Self::Write { .. } => "BOBTAIL_WRITE",
             Self::Internal { .. } => "BOBTAIL_INTERNAL",

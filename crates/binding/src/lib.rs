@@ -19,6 +19,7 @@ mod sources;
 mod surveyed;
 mod task;
 mod trace_file;
+mod what_if;
 
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
@@ -151,6 +152,15 @@ pub fn diff_page(
     Analysis::of(originals_json, move || {
         comparison::diff_page(&a, &b, &options_json)
     })
+}
+
+/// `whatIf(dir, optionsJson)`: the answer of `bobtail whatif --json`, as text.
+///
+/// Options: `{"percentile": 99.9, "scenarios": ["gc=0.7,pool=8", …]}`. Rejects like `report`, and
+/// with `BOBTAIL_NOT_REPLAYABLE` where the recording lacks what a replay needs.
+#[napi]
+pub fn what_if(dir: String, options_json: String) -> AsyncTask<Analysis> {
+    Analysis::of_folder(dir, options_json, None, what_if::what_if)
 }
 
 /// `latencies(dir)`: the latencies of a recording after warm-up, as a JSON array of

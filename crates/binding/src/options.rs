@@ -52,6 +52,18 @@ pub struct GaugeOptions {
     pub gauges: Vec<Gauge>,
 }
 
+/// Options of `whatIf`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WhatIfOptions {
+    /// As of `report`.
+    #[serde(default = "default_percentile")]
+    pub percentile: f64,
+    /// Changes, each text a scenario of its own.
+    #[serde(default)]
+    pub scenarios: Vec<String>,
+}
+
 /// Options of `rounds`: round `i` of one arm ran beside round `i` of the other.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -228,6 +228,8 @@ impl<'a> Build<'a> {
         Event {
             trigger,
             phase,
+            taken_before_ns: seen.ended.begin_ns.saturating_sub(seen.taken_ns),
+            is_job: seen.ended.kind == LoopKind::Pool,
             woken: ready_ns > seen.free_ns,
             wait: self.waits[ix],
             lead_ns,

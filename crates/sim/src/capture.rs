@@ -66,6 +66,8 @@ pub(crate) struct Seen {
     pub turn: u32,
     /// When its connection was accepted, if it is the first on it: before that nobody reads.
     pub accepted_ns: Option<Ns>,
+    /// When the loop took what the pool had done, if it is the first of that.
+    pub taken_ns: Ns,
     /// Collections between ready, or the end of the event before it, and its begin.
     pub lead_gc_ns: u64,
     /// Where its pieces begin.
@@ -161,6 +163,7 @@ impl Capture {
             self.log.too_many = true;
             return;
         }
+        let mut taken_ns = ended.begin_ns;
         let mut free_ns = self.turned_ns.take().unwrap_or(ended.begin_ns);
         // That the pool is done is told by a wake-up of its own, which is a part of its work.
         if let Some(before) = self.log.events.last()
@@ -169,6 +172,7 @@ impl Capture {
             && before.turn == self.turn
         {
             free_ns = before.free_ns;
+            taken_ns = before.ended.begin_ns;
             self.log.pieces.truncate(before.first_piece as usize);
             self.log.events.pop();
         } else if !self.log.events.is_empty() {
@@ -186,6 +190,7 @@ impl Capture {
             polled_before_ns: self.polled_before_ns,
             turn: self.turn,
             accepted_ns: self.accepted_ns.remove(&ended.handle),
+            taken_ns,
             lead_gc_ns: self.graph.work(waiting_ns, ended.begin_ns).gc_ns,
             first_piece: self.log.pieces.len() as u32,
         });

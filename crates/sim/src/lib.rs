@@ -10,6 +10,7 @@
 //!                  Model::of(&log, names, &mut components)   who waits for whom  -> Model
 //! for each change: Scenario                                  factors by component
 //!                  replay(&model, &scenario)                 the loop runs again -> Replayed
+//! once:            what_if(models, scenarios, …)             percentiles, sensitivity -> WhatIf
 //! ```
 //!
 //! | file | concept |
@@ -20,7 +21,9 @@
 //! | `steps` | what an event does, cut where something depends on it |
 //! | `pool` | the threads of libuv |
 //! | `components`, `scenario` | what can be changed, and by how much |
+//! | `expression` | the language of changes |
 //! | `replay`, `agenda` | the loop runs again |
+//! | `prediction`, `sensitivity`, `what_if` | what came of it, how sure that is, the answer |
 //! | `refusal` | recordings that cannot be replayed, and why |
 
 #![forbid(unsafe_code)]
@@ -29,21 +32,29 @@ mod agenda;
 mod build;
 mod capture;
 mod components;
+mod expression;
 mod gates;
 #[cfg(test)]
 mod invariants;
 mod model;
 mod pool;
+mod prediction;
 mod refusal;
 mod replay;
 mod scenario;
+mod sensitivity;
 mod steps;
 mod triggers;
 mod turns;
+mod what_if;
 
 pub use capture::{Capture, Log};
 pub use components::Components;
+pub use expression::{ExpressionError, parse};
 pub use model::Model;
+pub use prediction::Predicted;
 pub use refusal::Refusal;
 pub use replay::{Ran, Replayed, replay, replay_told};
 pub use scenario::{Scenario, WorkFactors};
+pub use sensitivity::Sensitivity;
+pub use what_if::{Fidelity, Outcome, Saturated, WhatIf, WhatIfError, what_if};

@@ -41,6 +41,10 @@ pub struct Model {
 pub(crate) struct Event {
     pub trigger: Trigger,
     pub phase: Phase,
+    /// It tells that a job of the pool is done.
+    pub is_job: bool,
+    /// So long before its begin the loop took what the pool had done.
+    pub taken_before_ns: u64,
     /// It was ready while the loop slept.
     pub woken: bool,
     /// What it waits for, and how its time scales.

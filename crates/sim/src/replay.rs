@@ -137,6 +137,7 @@ impl<'a> Run<'a> {
         };
         let mut arrivals = Vec::new();
         let mut timers = Vec::new();
+        let mut done = Vec::new();
         for (ix, event) in self.model.events.iter().enumerate() {
             let Trigger::Arrival {
                 since_ns,
@@ -156,11 +157,13 @@ impl<'a> Run<'a> {
             let due = (self.delay_ns[ix], ix as EventIx);
             match event.phase {
                 _ if is_released => {}
+                Phase::Poll if event.is_job => done.push(due),
                 Phase::Timers => timers.push(due),
                 _ => arrivals.push(due),
             }
         }
         self.agenda = Agenda::new(arrivals);
+        done.into_iter().for_each(|due| self.agenda.be_done(due));
         timers
             .into_iter()
             .for_each(|due| self.agenda.set_timer(due));
@@ -237,13 +240,11 @@ impl<'a> Run<'a> {
         in_order(batch, &self.model.events);
         for due in batch.drain(..) {
             self.execute(due);
-            if matches!(
-                self.model.events[due.1 as usize].trigger,
-                Trigger::Job { .. }
-            ) {
-                let begin_ns = self.began_ns;
+            let known = &self.model.events[due.1 as usize];
+            if known.is_job {
+                let taken_ns = self.began_ns.saturating_sub(known.taken_before_ns);
                 let mut more: Vec<Due> =
-                    std::iter::from_fn(|| self.agenda.take_done(begin_ns)).collect();
+                    std::iter::from_fn(|| self.agenda.take_done(taken_ns)).collect();
                 in_order(&mut more, &self.model.events);
                 more.into_iter().for_each(|due| self.execute(due));
             }
@@ -326,9 +327,8 @@ impl<'a> Run<'a> {
             Trigger::Released { .. } => self.now + self.delay_ns[ix],
             Trigger::Arrival { .. } => self.delay_ns[ix].max(self.now),
         };
-        let is_job = matches!(known.trigger, Trigger::Job { .. });
         match known.phase {
-            Phase::Poll if is_job => self.agenda.be_done((ready_ns, event)),
+            Phase::Poll if known.is_job => self.agenda.be_done((ready_ns, event)),
             Phase::Poll => self.agenda.wait((ready_ns, event)),
             Phase::Timers => self.agenda.set_timer((ready_ns, event)),
             Phase::Check => {

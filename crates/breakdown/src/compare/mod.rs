@@ -29,7 +29,7 @@ mod resampling;
 mod rounds;
 mod route_cells;
 
-pub use blocks::Blocks;
+pub use blocks::{BLOCKS, Blocks};
 pub use change::{Change, Verdict};
 pub use diff::{
     CauseDiff, CulpritDiff, Diff, DiffSide, IoDiff, PercentileDiff, RouteDiff, TailDiff, diff,
@@ -37,4 +37,5 @@ pub use diff::{
 pub use gauge::{Figure, Gauge, Gauged, Lack, gauge};
 pub use page::{CurvePair, DiffPage, diff_page};
 pub use profile::{Profile, profile};
+pub use resampling::{FIRST_REPLICATE, WHOLE, Weights, drawings, interval};
 pub use rounds::{PercentileRatio, ROUNDS_MAX, Ratio, Round, RoundsDiff, RoundsLack, rounds};

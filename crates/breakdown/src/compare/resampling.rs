@@ -14,12 +14,13 @@ use super::blocks::{BLOCKS, BLOCKS_MIN};
 /// Drawings of which an interval is made.
 pub(crate) const REPLICATES: usize = 1000;
 /// Drawings before them: all blocks, then two ways to halve them.
-pub(crate) const WHOLE: usize = 0;
+pub const WHOLE: usize = 0;
 pub(crate) const HALVES: [[usize; 2]; 2] = [[1, 2], [3, 4]];
-pub(crate) const FIRST_REPLICATE: usize = 5;
+/// The first drawing that is a replicate.
+pub const FIRST_REPLICATE: usize = 5;
 
 /// How often each block counts.
-pub(crate) type Weights = Vec<u32>;
+pub type Weights = Vec<u32>;
 
 /// A statistic of one recording under each of its weights, where it exists.
 pub(crate) type Sampled = Vec<Option<f64>>;
@@ -43,7 +44,7 @@ pub(crate) fn halved(occupied: &[usize], blocks: usize) -> Vec<Weights> {
 }
 
 /// All that a statistic is computed under: [`WHOLE`], the [`HALVES`], the replicates.
-pub(crate) fn drawings(occupied: &[usize], blocks: usize, seed: u64) -> Vec<Weights> {
+pub fn drawings(occupied: &[usize], blocks: usize, seed: u64) -> Vec<Weights> {
     let mut all = halved(occupied, blocks);
     if occupied.len() < BLOCKS_MIN {
         return all;
@@ -79,7 +80,7 @@ const TAIL_CHANCES: [f64; BLOCKS - BLOCKS_MIN + 1] = [
 
 /// The bounds between which 95 % of replicates lie; `None` when there are too few blocks, or when
 /// the statistic exists under less than nine in ten of them.
-pub(crate) fn interval(mut replicates: Vec<f64>, blocks: usize) -> Option<[f64; 2]> {
+pub fn interval(mut replicates: Vec<f64>, blocks: usize) -> Option<[f64; 2]> {
     if blocks < BLOCKS_MIN || replicates.len() * 10 < REPLICATES * 9 {
         return None;
     }

@@ -14,6 +14,7 @@ import { Failure, oneLine } from './failure';
 import type { Diff } from './json/diff';
 import type { Explanation } from './json/explanation';
 import type { Report } from './json/report';
+import type { WhatIf } from './json/what-if';
 import type { CodeLocation } from './sources/source-map';
 import { type Ran, Sources } from './sources/sources';
 
@@ -33,6 +34,7 @@ interface Binding {
   gauge(dir: string, optionsJson: string, originalsJson: string): Promise<string>;
   diff(a: Surveyed, b: Surveyed, optionsJson: string, originalsJson: string): Promise<string>;
   diffPage(a: Surveyed, b: Surveyed, optionsJson: string, originalsJson: string): Promise<string>;
+  whatIf(dir: string, optionsJson: string): Promise<string>;
   latencies(dir: string): Promise<string>;
   rounds(optionsJson: string): Promise<string>;
   policy(text: string): string;
@@ -57,6 +59,7 @@ const EXIT_NAMES: Readonly<Record<string, ExitName>> = {
   BOBTAIL_OPTIONS: 'usage',
   BOBTAIL_WRITE: 'cannotWrite',
   BOBTAIL_DISK_FULL: 'diskFull',
+  BOBTAIL_NOT_REPLAYABLE: 'notReplayable',
 };
 
 /** What `report` can be asked for. */
@@ -256,6 +259,17 @@ export async function analyzeDiffPage(
   const sources = new Sources();
   const page = JSON.parse(await compare('diffPage', dirA, dirB, options, sources)) as DiffPageData;
   return { ...page, diff: { ...page.diff, notes: sources.notes } };
+}
+
+/** What `analyzeWhatIf` is asked. */
+export interface WhatIfOptions extends ReportOptions {
+  /** Changes such as `gc=0.7,pool=8`; each text is a scenario. */
+  readonly scenarios: readonly string[];
+}
+
+/** What scenarios would bring. Rejects with a `Failure`. */
+export async function analyzeWhatIf(dir: string, options: WhatIfOptions): Promise<WhatIf> {
+  return JSON.parse(await ask((binding) => binding.whatIf(dir, JSON.stringify(options)))) as WhatIf;
 }
 
 /**

@@ -18,6 +18,7 @@ import { parseCount, parseDurationNs, parsePercentile, parseSizeBytes } from './
 import type { Recorded } from './record/record';
 import { parseRequestId } from './request-id';
 import type { TuneFlags } from './tune/request';
+import { addWhatIf } from './whatif/command';
 
 const MAX_SIZE_DEFAULT = '512m';
 const MAX_TOTAL_DEFAULT = '4g';
@@ -61,6 +62,7 @@ export function buildProgram(): Command {
   addReport(program);
   addExplain(program);
   addDiff(program);
+  addWhatIf(program);
   addTune(program);
   addExport(program);
   addBoost(program);

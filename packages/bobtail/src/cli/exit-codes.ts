@@ -38,6 +38,8 @@ export const EXIT_CODES = {
   notProved: 79,
   /** The service ran well, but unboosted: no lever of this host could be had. */
   notBoosted: 80,
+  /** The recording lacks what a replay needs. */
+  notReplayable: 81,
   /** The command may not be executed (as shells have it). */
   notExecutable: 126,
   /** The command does not exist (as shells have it). */

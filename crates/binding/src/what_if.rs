@@ -1,0 +1,125 @@
+//! From a recording folder to what changes would bring.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use bobtail_sim::{
+    Capture, Components, Model, Refusal, Scenario, WhatIf, parse as parse_changes,
+    what_if as answer_of,
+};
+use serde::Serialize;
+
+use crate::analysis::{names, open, to_json, trace_info};
+use crate::error::BindingError;
+use crate::options::{ReportOptions, WhatIfOptions, parse};
+use crate::recording::Recording;
+
+/// Name and version of the answer.
+const SCHEMA: &str = "bobtail-whatif/1";
+
+/// The answer with where it came from.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    schema: &'static str,
+    run: Run,
+    #[serde(flatten)]
+    what_if: WhatIf,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Run {
+    command: Vec<String>,
+    started_at: String,
+}
+
+/// What scenarios would bring, as JSON.
+pub fn what_if(dir: &Path, options_json: &str) -> Result<String, BindingError> {
+    let options: WhatIfOptions = parse(options_json)?;
+    let percentile = options.percentile;
+    ReportOptions { percentile }.check()?;
+    let recording = Recording::open(dir)?;
+    if recording.run.detail == "loop" {
+        return Err(refused(
+            dir,
+            "--detail loop tells nothing of what depends on what; record again without it",
+        ));
+    }
+    let mut components = Components::new();
+    let models = models(&recording, &mut components)?;
+    let scenarios = options.scenarios.iter().map(|text| {
+        let scenario = parse_changes(text, &components);
+        let scenario = scenario.map_err(|error| BindingError::Change { error })?;
+        Ok((text.clone(), scenario))
+    });
+    let scenarios: Vec<(String, Scenario)> = scenarios.collect::<Result<_, BindingError>>()?;
+    if scenarios.iter().any(|(_, one)| one.pool.is_some()) {
+        check_pool(&recording, &models)?;
+    }
+    let models: Vec<Model> = models.into_iter().map(|(_, model)| model).collect();
+    let what_if = answer_of(&models, &components, &scenarios, percentile)
+        .map_err(|error| refused(dir, &error.to_string()))?;
+    to_json(&Answer {
+        schema: SCHEMA,
+        run: Run {
+            command: recording.run.command.clone(),
+            started_at: recording.run.started_at.clone(),
+        },
+        what_if,
+    })
+}
+
+/// The loops that answered requests, with their process.
+fn models(
+    recording: &Recording,
+    components: &mut Components,
+) -> Result<Vec<(u32, Model)>, BindingError> {
+    let mut models = Vec::new();
+    for trace in &recording.traces {
+        let reader = open(trace)?;
+        let strings = names(&reader);
+        let warmup_end_ns = trace_info(recording, trace, &reader).warmup_end_ns;
+        let mut capture = Capture::new(warmup_end_ns);
+        for record in reader {
+            capture.push(record.map_err(|error| trace.failure(error))?);
+        }
+        let text = |id| bobtail_breakdown::Strings::get(&strings, id);
+        let model = capture
+            .finish()
+            .and_then(|log| Model::of(&log, text, components));
+        match model {
+            Ok(model) => models.push((trace.pid, model)),
+            // A thread that serves nothing.
+            Err(Refusal::NoRequests) => {}
+            Err(refusal) => return Err(refused(&trace.path, &refusal.to_string())),
+        }
+    }
+    if models.is_empty() {
+        let path = recording.dir.clone();
+        return Err(BindingError::NothingRecorded { path });
+    }
+    Ok(models)
+}
+
+/// The threads of a process share one pool, of which each trace sees its own jobs only.
+fn check_pool(recording: &Recording, models: &[(u32, Model)]) -> Result<(), BindingError> {
+    let mut users: BTreeMap<u32, usize> = BTreeMap::new();
+    for (pid, model) in models {
+        *users.entry(*pid).or_default() += usize::from(model.pool_jobs() > 0);
+    }
+    match users.iter().find(|(_, users)| **users > 1) {
+        Some((pid, users)) => Err(refused(
+            &recording.dir,
+            &format!("{users} threads of process {pid} share its pool, so `pool` has no answer"),
+        )),
+        None => Ok(()),
+    }
+}
+
+fn refused(path: &Path, reason: &str) -> BindingError {
+    BindingError::NotReplayable {
+        path: path.to_owned(),
+        reason: reason.to_owned(),
+    }
+}

@@ -1,0 +1,429 @@
+//! The language of changes: `gc=0.7`, `route:/export.exec=0.5,pool=8`.
+//!
+//! A misspelt component that changed nothing would give the answer "this brings nothing", so every
+//! name must be known, and an error says where it is and what is nearest.
+
+use std::ops::RangeInclusive;
+
+use thiserror::Error;
+
+use crate::components::Components;
+use crate::scenario::{Scenario, WorkFactors};
+
+/// Factors of time that are taken.
+const FACTORS: RangeInclusive<f64> = 0.0..=100.0;
+/// Factors of load.
+const RATES: RangeInclusive<f64> = 0.01..=100.0;
+/// Threads of the pool: libuv takes no more.
+const THREADS: RangeInclusive<f64> = 1.0..=1024.0;
+
+const NAMES: [&str; 8] = [
+    "native",
+    "gc",
+    "jit",
+    "ic",
+    "exec",
+    "not-running",
+    "io",
+    "rate",
+];
+const POOL: &str = "pool";
+const ROUTE: &str = "route:";
+const RESOURCE: &str = "resource:";
+const OF_ROUTE: [&str; 5] = ["exec", "native", "gc", "jit", "ic"];
+/// Names that an error suggests.
+const SUGGESTED: usize = 3;
+
+/// What is wrong with an expression. Positions count characters from 1.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum ExpressionError {
+    #[error("a change is missing at position {at} of `{text}`")]
+    Empty { text: String, at: usize },
+    #[error("`{change}` has no value at position {at} of `{text}`: write {change}=0.9")]
+    NoValue {
+        text: String,
+        at: usize,
+        change: String,
+    },
+    #[error(
+        "unknown component `{name}` at position {at} of `{text}`{}",
+        nearest(suggestions)
+    )]
+    Unknown {
+        text: String,
+        at: usize,
+        name: String,
+        suggestions: Vec<String>,
+    },
+    #[error(
+        "`{name}` at position {at} of `{text}` is the name of several: {}",
+        candidates.join(", ")
+    )]
+    Ambiguous {
+        text: String,
+        at: usize,
+        name: String,
+        candidates: Vec<String>,
+    },
+    #[error("`{value}` at position {at} of `{text}` is not {wanted}")]
+    Value {
+        text: String,
+        at: usize,
+        value: String,
+        wanted: String,
+    },
+    #[error("`{name}` is changed twice, again at position {at} of `{text}`")]
+    Twice {
+        text: String,
+        at: usize,
+        name: String,
+    },
+}
+
+fn nearest(suggestions: &[String]) -> String {
+    if suggestions.is_empty() {
+        return String::new();
+    }
+    format!("; nearest: {}", suggestions.join(", "))
+}
+
+/// Reads the changes of one scenario, with commas between them.
+pub fn parse(text: &str, components: &Components) -> Result<Scenario, ExpressionError> {
+    let mut scenario = Scenario::unchanged();
+    let mut seen: Vec<String> = Vec::new();
+    for (from, change) in changes(text) {
+        let parse = Change::of(text, from, change)?;
+        if seen.contains(&parse.name.to_owned()) {
+            return Err(ExpressionError::Twice {
+                text: text.to_owned(),
+                at: parse.name_at,
+                name: parse.name.to_owned(),
+            });
+        }
+        seen.push(parse.name.to_owned());
+        parse.apply(&mut scenario, components)?;
+    }
+    Ok(scenario)
+}
+
+/// The changes with the bytes at which they begin. Names of routes and resources have commas of
+/// their own, so only one before something that begins a change separates two.
+fn changes(text: &str) -> Vec<(usize, &str)> {
+    let begins_change = |rest: &str| {
+        let rest = rest.trim_start();
+        let name = rest.split('=').next().unwrap_or("").trim();
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        let is_plain = name.len() < rest.len() && name.chars().all(is_word);
+        rest.is_empty() || rest.starts_with(ROUTE) || rest.starts_with(RESOURCE) || is_plain
+    };
+    let ends_change = |before: &str| {
+        let value = before.rsplit_once('=').map(|(_, value)| value.trim());
+        value.is_some_and(|value| !value.contains(['/', '.']) || value.parse::<f64>().is_ok())
+    };
+    let commas = text.match_indices(',').map(|(at, _)| at);
+    let mut start = 0;
+    let cuts = commas.filter(|at| {
+        let cuts = begins_change(&text[at + 1..]) && ends_change(&text[start..*at]);
+        if cuts {
+            start = at + 1;
+        }
+        cuts
+    });
+    let cuts: Vec<usize> = cuts.collect();
+    let mut from = 0;
+    let mut all = Vec::new();
+    for cut in cuts.into_iter().chain([text.len()]) {
+        all.push((from, &text[from..cut]));
+        from = cut + 1;
+    }
+    all
+}
+
+/// One change, not understood yet.
+struct Change<'t> {
+    text: &'t str,
+    name: &'t str,
+    name_at: usize,
+    value: &'t str,
+    value_at: usize,
+}
+
+impl<'t> Change<'t> {
+    fn of(text: &'t str, from: usize, change: &'t str) -> Result<Self, ExpressionError> {
+        let at = |byte: usize| text[..byte].chars().count() + 1;
+        let indent = change.len() - change.trim_start().len();
+        let name_at = at(from + indent);
+        let Some((name, value)) = change.rsplit_once('=') else {
+            let change = change.trim().to_owned();
+            let text = text.to_owned();
+            return Err(if change.is_empty() {
+                ExpressionError::Empty { text, at: name_at }
+            } else {
+                ExpressionError::NoValue {
+                    text,
+                    at: name_at,
+                    change,
+                }
+            });
+        };
+        let value_from = from + name.len() + 1;
+        let value_indent = value.len() - value.trim_start().len();
+        Ok(Self {
+            text,
+            name: name.trim(),
+            name_at,
+            value: value.trim(),
+            value_at: at(value_from + value_indent),
+        })
+    }
+
+    fn apply(
+        &self,
+        scenario: &mut Scenario,
+        components: &Components,
+    ) -> Result<(), ExpressionError> {
+        if self.name == POOL {
+            let threads = self.number(&THREADS, "a number of threads from 1 to 1024")?;
+            if threads.fract() != 0.0 {
+                return Err(self.bad_value("a whole number of threads"));
+            }
+            scenario.pool = Some(threads as u32);
+            return Ok(());
+        }
+        if self.name == "rate" {
+            scenario.rate = self.number(&RATES, "a factor of load from 0.01 to 100")?;
+            return Ok(());
+        }
+        if let Some(rest) = self.name.strip_prefix(ROUTE) {
+            return self.of_route(rest, scenario, components);
+        }
+        if let Some(rest) = self.name.strip_prefix(RESOURCE) {
+            return self.of_resource(rest, scenario, components);
+        }
+        let known = NAMES.contains(&self.name);
+        if !known {
+            return Err(self.unknown(self.name, &self.all_names(components)));
+        }
+        let factor = self.factor()?;
+        match self.name {
+            "io" => scenario.io = factor,
+            "not-running" => scenario.work.not_running = factor,
+            class => multiply(&mut scenario.work, class, factor),
+        }
+        Ok(())
+    }
+
+    fn of_route(
+        &self,
+        rest: &str,
+        scenario: &mut Scenario,
+        components: &Components,
+    ) -> Result<(), ExpressionError> {
+        let (name, class) = match rest.rsplit_once('.') {
+            Some((name, class)) if OF_ROUTE.contains(&class) => (name, class),
+            _ => (rest, "exec"),
+        };
+        let routes = components.routes();
+        let is_path = |route: &str| route.split_once(' ').is_some_and(|(_, path)| path == name);
+        let numbered = || routes.iter().enumerate().skip(1);
+        let mut found: Vec<u32> = numbered()
+            .filter(|(_, route)| *route == name)
+            .map(|(number, _)| number as u32)
+            .collect();
+        if found.is_empty() {
+            // The same path with several methods is one name.
+            let of_path = numbered().filter(|(_, route)| is_path(route));
+            found = of_path.map(|(number, _)| number as u32).collect();
+        }
+        if found.is_empty() {
+            let all: Vec<String> = routes[1..]
+                .iter()
+                .map(|one| format!("{ROUTE}{one}"))
+                .collect();
+            return Err(self.unknown(name, &all));
+        }
+        let factor = self.factor()?;
+        for route in found {
+            multiply(scenario.of_route(route), class, factor);
+        }
+        Ok(())
+    }
+
+    fn of_resource(
+        &self,
+        rest: &str,
+        scenario: &mut Scenario,
+        components: &Components,
+    ) -> Result<(), ExpressionError> {
+        let resources = components.resources();
+        let exactly = |name: &str| resources[1..].iter().position(|one| one == name);
+        let short = rest.strip_suffix(".io").unwrap_or(rest);
+        let number = match exactly(rest).or_else(|| exactly(short)) {
+            Some(at) => at as u32 + 1,
+            None => self.resource_with(short, resources)?,
+        };
+        *scenario.of_resource(number) = self.factor()?;
+        Ok(())
+    }
+
+    /// The only resource in whose name this is.
+    fn resource_with(&self, part: &str, resources: &[String]) -> Result<u32, ExpressionError> {
+        let holds = |one: &(usize, &String)| !part.is_empty() && one.1.contains(part);
+        let found: Vec<_> = resources.iter().enumerate().skip(1).filter(holds).collect();
+        match found.as_slice() {
+            [(number, _)] => Ok(*number as u32),
+            [] => {
+                let names = resources[1..].iter();
+                let all: Vec<String> = names.map(|one| format!("{RESOURCE}{one}")).collect();
+                Err(self.unknown(part, &all))
+            }
+            several => Err(ExpressionError::Ambiguous {
+                text: self.text.to_owned(),
+                at: self.name_at,
+                name: part.to_owned(),
+                candidates: several
+                    .iter()
+                    .take(SUGGESTED)
+                    .map(|one| one.1.clone())
+                    .collect(),
+            }),
+        }
+    }
+
+    fn factor(&self) -> Result<f64, ExpressionError> {
+        self.number(&FACTORS, "a factor of time from 0 to 100")
+    }
+
+    fn number(&self, range: &RangeInclusive<f64>, wanted: &str) -> Result<f64, ExpressionError> {
+        let number = self.value.parse::<f64>().ok();
+        number
+            .filter(|number| range.contains(number))
+            .ok_or_else(|| self.bad_value(wanted))
+    }
+
+    fn bad_value(&self, wanted: &str) -> ExpressionError {
+        ExpressionError::Value {
+            text: self.text.to_owned(),
+            at: self.value_at,
+            value: self.value.to_owned(),
+            wanted: wanted.to_owned(),
+        }
+    }
+
+    fn all_names(&self, components: &Components) -> Vec<String> {
+        let fixed = NAMES.iter().chain([&POOL]).map(|name| (*name).to_owned());
+        let routes = components.routes()[1..]
+            .iter()
+            .map(|one| format!("{ROUTE}{one}"));
+        let resources = components.resources()[1..].iter();
+        let resources = resources.map(|one| format!("{RESOURCE}{one}"));
+        fixed.chain(routes).chain(resources).collect()
+    }
+
+    fn unknown(&self, name: &str, all: &[String]) -> ExpressionError {
+        let wanted = self.name.to_lowercase();
+        let mut by_distance: Vec<(f64, &String)> = all
+            .iter()
+            .map(|one| (strsim::jaro_winkler(&wanted, &one.to_lowercase()), one))
+            .collect();
+        by_distance.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let near = by_distance.into_iter().take(SUGGESTED);
+        ExpressionError::Unknown {
+            text: self.text.to_owned(),
+            at: self.name_at,
+            name: name.to_owned(),
+            suggestions: near.map(|(_, one)| one.clone()).collect(),
+        }
+    }
+}
+
+fn multiply(work: &mut WorkFactors, class: &str, factor: f64) {
+    let WorkFactors {
+        native,
+        gc,
+        jit,
+        ic,
+        not_running: _,
+    } = work;
+    let changed: &mut [&mut f64] = match class {
+        "native" => &mut [native],
+        "gc" => &mut [gc],
+        "jit" => &mut [jit],
+        "ic" => &mut [ic],
+        _ => &mut [native, gc, jit, ic],
+    };
+    changed.iter_mut().for_each(|one| **one *= factor);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn components() -> Components {
+        let mut all = Components::new();
+        for route in ["GET /export", "POST /export", "GET /a,b=1"] {
+            all.routes.number(route);
+        }
+        for resource in ["db:5432", "cache:6379", "fs.open /data/a"] {
+            all.resources.number(resource);
+        }
+        all
+    }
+
+    fn parsed(text: &str) -> Scenario {
+        parse(text, &components()).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn error(text: &str) -> String {
+        parse(text, &components())
+            .expect_err("it is refused")
+            .to_string()
+    }
+
+    #[test]
+    fn components_are_found_by_name() {
+        assert_eq!(parsed("gc=0.7").work.gc, 0.7);
+        let both = parsed("rate=1.5, pool=8");
+        assert_eq!((both.rate, both.pool), (1.5, Some(8)));
+        let exec = parsed("exec=0.5,gc=0.5").work;
+        assert_eq!((exec.native, exec.gc, exec.not_running), (0.5, 0.25, 1.0));
+        assert_eq!(parsed("resource:db:5432.io=2").resources, [(1, 2.0)]);
+        assert_eq!(parsed("resource:cache=2").resources, [(2, 2.0)]);
+        let mut halved = Scenario::unchanged();
+        for route in [1, 2] {
+            multiply(halved.of_route(route), "exec", 0.5);
+        }
+        assert_eq!(parsed("route:/export=0.5"), halved);
+        let one = parsed("route:GET /export.gc=0.5,io=0.9");
+        assert_eq!(
+            (one.routes.len(), one.routes[0].1.gc, one.io),
+            (1, 0.5, 0.9)
+        );
+        assert_eq!(parsed("route:/a,b=1.exec=0.5").routes[0].0, 3);
+    }
+
+    #[test]
+    fn errors_tell_where_and_what_is_nearest() {
+        assert_eq!(
+            error("gc=0.7,jitt=0.5"),
+            "unknown component `jitt` at position 8 of `gc=0.7,jitt=0.5`; \
+             nearest: jit, ic, io"
+        );
+        assert!(error("route:/exprt.exec=0.5").contains("nearest: route:GET /export"));
+        assert!(error("resource:dbb=1").contains("resource:db:5432"));
+        assert_eq!(
+            error("gc=1x"),
+            "`1x` at position 4 of `gc=1x` is not a factor of time from 0 to 100"
+        );
+        assert!(error("gc=-1").contains("position 4"));
+        assert!(error("gc=NaN").contains("position 4"));
+        assert!(error("pool=2.5").contains("a whole number of threads"));
+        assert!(error("rate=0").contains("a factor of load"));
+        assert!(error("gc").starts_with("`gc` has no value at position 1"));
+        assert!(error("").starts_with("a change is missing at position 1"));
+        assert!(error("gc=0.5,").starts_with("a change is missing at position 8"));
+        assert!(error("gc=0.5,gc=0.7").starts_with("`gc` is changed twice, again at position 8"));
+        assert!(error("resource:e=2").contains("is the name of several"));
+    }
+}

@@ -1,0 +1,227 @@
+//! Predictions: percentiles of replayed latencies, and how sure they are.
+//!
+//! A replay has no noise of its own, but the recording is one of many that the service could have
+//! given. So both the replay without a change and that with one are drawn anew over the same
+//! blocks of time, and what is told of the difference is free of what they share.
+
+use bobtail_breakdown::compare::{BLOCKS, FIRST_REPLICATE, WHOLE, Weights, drawings, interval};
+use bobtail_breakdown::{PERCENTILES, REQUESTS_BEYOND};
+use serde::Serialize;
+
+/// Blocks of time are so many times the latency of the tail at least.
+const TAIL_LATENCIES: u64 = 4;
+const SEED: u64 = 0x0b0b_7a11;
+
+/// The requests of a recording, in blocks of time.
+#[derive(Debug)]
+pub struct Sample {
+    /// Of each request.
+    block: Vec<usize>,
+    occupied: usize,
+    drawings: Vec<Weights>,
+    /// Those that enough requests lie beyond, highest first.
+    pub percentiles: Vec<f64>,
+}
+
+/// A percentile of a scenario.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Predicted {
+    pub percentile: f64,
+    pub latency_ns: u64,
+    /// 95 %; none where the recording is too short to tell.
+    pub interval_ns: Option<[u64; 2]>,
+    /// Against the replay without a change: 0.1 is 10 % longer.
+    pub change: f64,
+    pub change_interval: Option<[f64; 2]>,
+}
+
+impl Sample {
+    /// Of requests by arrival time; `latencies_ns` are those without a change, and `asked` the
+    /// percentile at which the tail begins.
+    pub fn of(arrivals_ns: &[u64], latencies_ns: &[u64], asked: f64) -> Self {
+        let count = latencies_ns.len();
+        let mut sorted = latencies_ns.to_vec();
+        sorted.sort_unstable();
+        let beyond = |percentile: f64| (count - rank(count, percentile)) as f64;
+        let mut all: Vec<f64> = [asked, 99.9, 99.0, 50.0]
+            .into_iter()
+            .filter(|one| *one <= asked && beyond(*one) >= REQUESTS_BEYOND)
+            .collect();
+        if asked > 50.0 && all.iter().all(|one| *one <= 50.0) {
+            // Too few for a tail: the highest that can be told.
+            let highest = PERCENTILES
+                .into_iter()
+                .find(|one| beyond(*one) >= REQUESTS_BEYOND);
+            all.extend(highest);
+        }
+        all.sort_by(|a, b| b.total_cmp(a));
+        all.dedup();
+        let tail_ns = sorted
+            .get(rank(count, asked).saturating_sub(1))
+            .copied()
+            .unwrap_or(1);
+        let first_ns = arrivals_ns.iter().min().copied().unwrap_or(0);
+        let last_ns = arrivals_ns.iter().max().copied().unwrap_or(0);
+        let span_ns = last_ns - first_ns + 1;
+        let blocks = span_ns / tail_ns.saturating_mul(TAIL_LATENCIES).max(1);
+        let blocks = blocks.clamp(1, BLOCKS as u64);
+        let block_ns = span_ns.div_ceil(blocks);
+        let block: Vec<usize> = arrivals_ns
+            .iter()
+            .map(|at_ns| ((at_ns - first_ns) / block_ns) as usize)
+            .collect();
+        let mut occupied: Vec<usize> = block.clone();
+        occupied.sort_unstable();
+        occupied.dedup();
+        Self {
+            drawings: drawings(&occupied, blocks as usize, SEED),
+            occupied: occupied.len(),
+            block,
+            percentiles: all,
+        }
+    }
+
+    /// Latencies, sorted by block.
+    pub fn sorted(&self, latencies_ns: &[u64]) -> Blocked {
+        let mut blocks = vec![Vec::new(); self.drawings[WHOLE].len()];
+        for (&block, &ns) in self.block.iter().zip(latencies_ns) {
+            blocks[block].push(ns);
+        }
+        blocks.iter_mut().for_each(|one| one.sort_unstable());
+        let mut all: Vec<u64> = latencies_ns.to_vec();
+        all.sort_unstable();
+        Blocked { blocks, all }
+    }
+
+    /// The percentiles of a scenario, against those without a change.
+    pub fn predict(&self, unchanged: &Blocked, changed: &Blocked) -> Vec<Predicted> {
+        self.percentiles
+            .iter()
+            .map(|&one| self.percentile(one, unchanged, changed))
+            .collect()
+    }
+
+    /// How much shorter a percentile becomes, with its interval; longer is below 0.
+    pub fn gain_ns(
+        &self,
+        percentile: f64,
+        unchanged: &Blocked,
+        changed: &Blocked,
+    ) -> (i64, Option<[i64; 2]>) {
+        let gain = |weights: &Weights| {
+            let before = unchanged.at(percentile, weights)? as f64;
+            Some(before - changed.at(percentile, weights)? as f64)
+        };
+        let gained = gain(&self.drawings[WHOLE]).unwrap_or(0.0) as i64;
+        let bounds = self
+            .interval(gain)
+            .map(|bounds| bounds.map(|one| one as i64));
+        (gained, bounds)
+    }
+
+    fn percentile(&self, percentile: f64, unchanged: &Blocked, changed: &Blocked) -> Predicted {
+        let whole = &self.drawings[WHOLE];
+        let latency_ns = changed.at(percentile, whole).unwrap_or(0);
+        let ratio = |weights: &Weights| {
+            let before_ns = unchanged.at(percentile, weights)?.max(1);
+            Some(changed.at(percentile, weights)? as f64 / before_ns as f64 - 1.0)
+        };
+        let bounds = self.interval(|weights| changed.at(percentile, weights).map(|ns| ns as f64));
+        Predicted {
+            percentile,
+            latency_ns,
+            interval_ns: bounds.map(|bounds| bounds.map(|one| one as u64)),
+            change: ratio(whole).unwrap_or(0.0),
+            change_interval: self.interval(ratio),
+        }
+    }
+
+    fn interval(&self, of: impl Fn(&Weights) -> Option<f64>) -> Option<[f64; 2]> {
+        let drawn = self.drawings.get(FIRST_REPLICATE..)?;
+        interval(drawn.iter().filter_map(of).collect(), self.occupied)
+    }
+}
+
+/// Latencies of one replay.
+#[derive(Debug)]
+pub struct Blocked {
+    blocks: Vec<Vec<u64>>,
+    all: Vec<u64>,
+}
+
+impl Blocked {
+    /// A percentile when each block counts as often as its weight.
+    fn at(&self, percentile: f64, weights: &Weights) -> Option<u64> {
+        let count: usize = self
+            .each(weights)
+            .map(|(block, weight)| block.len() * weight)
+            .sum();
+        let rank = rank(count, percentile);
+        let up_to = |ns: u64| -> usize {
+            let each = self.each(weights);
+            each.map(|(block, weight)| block.partition_point(|one| *one <= ns) * weight)
+                .sum()
+        };
+        let at = self.all.partition_point(|&ns| up_to(ns) < rank);
+        (count > 0).then(|| self.all[at.min(self.all.len() - 1)])
+    }
+
+    fn each<'a>(&'a self, weights: &'a Weights) -> impl Iterator<Item = (&'a Vec<u64>, usize)> {
+        let each = self.blocks.iter().zip(weights);
+        each.filter(|(_, weight)| **weight > 0)
+            .map(|(block, weight)| (block, *weight as usize))
+    }
+}
+
+/// The rank (from 1) of a percentile among `count`.
+fn rank(count: usize, percentile: f64) -> usize {
+    let exact = count as f64 * percentile / 100.0;
+    ((exact - 1e-6).ceil() as usize).clamp(count.min(1), count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_those_of_the_sorted_latencies_and_intervals_hold_them() {
+        let arrivals: Vec<u64> = (0..20_000).map(|i| i * 1_000_000).collect();
+        let latencies: Vec<u64> = (0..20_000).map(|i| (i * 7_919) % 20_000 + 1).collect();
+        let sample = Sample::of(&arrivals, &latencies, 99.9);
+        assert_eq!(sample.percentiles, [99.9, 99.0, 50.0]);
+        let before = sample.sorted(&latencies);
+        let halved: Vec<u64> = latencies.iter().map(|ns| ns / 2).collect();
+        let after = sample.sorted(&halved);
+        let told = sample.predict(&before, &after);
+        let of = |one: &Predicted| (one.percentile, one.latency_ns);
+        let told_ns: Vec<_> = told.iter().map(of).collect();
+        assert_eq!(told_ns, [(99.9, 9_990), (99.0, 9_900), (50.0, 5_000)]);
+        for one in told {
+            let [low, high] = one.interval_ns.expect("32 blocks are enough");
+            assert!(
+                low <= one.latency_ns && one.latency_ns <= high && low < high,
+                "{one:?}"
+            );
+            // What both share is not in the interval of the change.
+            let [low, high] = one.change_interval.expect("likewise");
+            assert!(low < -0.49 && high > -0.51 && high - low < 0.001, "{one:?}");
+        }
+        assert_eq!(sample.gain_ns(99.0, &before, &after).0, 9_900);
+    }
+
+    #[test]
+    fn what_too_few_requests_lie_beyond_is_not_told() {
+        let few: Vec<u64> = (1..=1_500).collect();
+        assert_eq!(Sample::of(&few, &few, 99.9).percentiles, [99.0, 50.0]);
+        assert_eq!(
+            Sample::of(&few[..200], &few[..200], 99.9).percentiles,
+            [95.0, 50.0]
+        );
+        assert!(
+            Sample::of(&few[..19], &few[..19], 99.9)
+                .percentiles
+                .is_empty()
+        );
+    }
+}

@@ -1,0 +1,250 @@
+//! The answer: what each scenario would bring, side by side, and where it would be worth most.
+//!
+//! The replay without a change is checked against the recording first. When it is off, the
+//! predictions would be too, by nobody knows how much, so there are none.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::components::Components;
+use crate::model::Model;
+use crate::prediction::{Blocked, Predicted, Sample};
+use crate::replay::{Replayed, replay};
+use crate::scenario::Scenario;
+use crate::sensitivity::{Sensitivity, candidates};
+
+/// A percentile of the replay without a change may be so far from the recorded one.
+const OFF_AT_MOST: f64 = 0.02;
+/// The loop, or the pool, never catches up from here on.
+const SATURATED: f64 = 1.0;
+
+/// Why nothing is predicted.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum WhatIfError {
+    #[error(
+        "the replay without a change is {percent:.1} % off the recorded p{percentile}, so it would \
+         predict nothing of worth; what it lacks is described in docs/guide/what-if.md"
+    )]
+    Off { percentile: f64, percent: f64 },
+    #[error("{requests} requests after warm-up are too few for any percentile: record for longer")]
+    TooFew { requests: u64 },
+}
+
+/// The whole answer, but for what only the reader of the recording knows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WhatIf {
+    pub requests: u64,
+    /// Percentiles that are told, highest first.
+    pub percentiles: Vec<f64>,
+    pub fidelity: Fidelity,
+    /// The replay without a change.
+    pub unchanged: Outcome,
+    pub scenarios: Vec<Outcome>,
+    /// Best first.
+    pub sensitivity: Vec<Sensitivity>,
+    pub notes: Vec<String>,
+}
+
+/// How near the replay without a change is to the recording.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Fidelity {
+    pub events: u64,
+    pub recorded_ns: BTreeMap<String, u64>,
+    /// By how much each percentile is off: 0.01 is 1 % too long.
+    pub off: BTreeMap<String, f64>,
+    /// Requests of which a hop was deduced.
+    pub inferred_requests: u64,
+    /// Requests that waited for their client.
+    pub client_requests: u64,
+    /// Threads of the pool, by what they did; null where nothing used it.
+    pub pool_threads: Option<u32>,
+}
+
+/// What comes of one scenario.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Outcome {
+    /// As it was written.
+    pub name: String,
+    pub saturated: Option<Saturated>,
+    /// Work by the time there is for it, of the busiest loop and the busiest pool.
+    pub loop_use: f64,
+    pub pool_use: f64,
+    /// None when saturated: the latency would grow for as long as the load lasts.
+    pub percentiles: Vec<Predicted>,
+}
+
+/// What has more work than time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Saturated {
+    Loop,
+    Pool,
+}
+
+/// Replays every scenario, by name, and ranks the components. `tail` is the percentile at which
+/// the tail begins.
+pub fn what_if(
+    models: &[Model],
+    components: &Components,
+    scenarios: &[(String, Scenario)],
+    tail: f64,
+) -> Result<WhatIf, WhatIfError> {
+    let recorded: Vec<u64> = models.iter().flat_map(Model::recorded_ns).collect();
+    let arrivals: Vec<u64> = models.iter().flat_map(Model::arrivals_ns).collect();
+    let sample = Sample::of(&arrivals, &recorded, tail);
+    let requests = recorded.len() as u64;
+    if sample.percentiles.is_empty() {
+        return Err(WhatIfError::TooFew { requests });
+    }
+    let asking = Asking {
+        models,
+        components,
+        sample: &sample,
+    };
+    let before = asking.replayed(&Scenario::unchanged());
+    let unchanged = sample.sorted(&before.latencies_ns);
+    let fidelity = asking.fidelity(&sample.sorted(&recorded), &unchanged);
+    for percentile in &sample.percentiles {
+        let off = fidelity.off[&percentile.to_string()];
+        if off.abs() > OFF_AT_MOST {
+            let percent = off * 100.0;
+            return Err(WhatIfError::Off {
+                percentile: *percentile,
+                percent,
+            });
+        }
+    }
+    let outcomes = scenarios.iter().map(|(name, scenario)| {
+        let replayed = asking.replayed(scenario);
+        asking.outcome(name.clone(), &replayed, &unchanged)
+    });
+    Ok(WhatIf {
+        requests,
+        percentiles: sample.percentiles.clone(),
+        notes: notes(&fidelity, requests),
+        scenarios: outcomes.collect(),
+        sensitivity: asking.sensitivity(&unchanged),
+        unchanged: asking.outcome("unchanged".to_owned(), &before, &unchanged),
+        fidelity,
+    })
+}
+
+struct Asking<'a> {
+    models: &'a [Model],
+    components: &'a Components,
+    sample: &'a Sample,
+}
+
+/// All loops of a recording, replayed.
+struct AllReplayed {
+    latencies_ns: Vec<u64>,
+    loop_use: f64,
+    pool_use: f64,
+}
+
+impl Asking<'_> {
+    fn replayed(&self, scenario: &Scenario) -> AllReplayed {
+        let mut all = AllReplayed {
+            latencies_ns: Vec::new(),
+            loop_use: 0.0,
+            pool_use: 0.0,
+        };
+        for model in self.models {
+            let one: Replayed = replay(model, scenario, self.components);
+            all.latencies_ns.extend(one.latencies_ns);
+            all.loop_use = all.loop_use.max(one.loop_use);
+            all.pool_use = all.pool_use.max(one.pool_use);
+        }
+        all
+    }
+
+    fn outcome(&self, name: String, replayed: &AllReplayed, unchanged: &Blocked) -> Outcome {
+        let saturated = match replayed {
+            one if one.loop_use >= SATURATED && name != "unchanged" => Some(Saturated::Loop),
+            one if one.pool_use >= SATURATED && name != "unchanged" => Some(Saturated::Pool),
+            _ => None,
+        };
+        let percentiles = match saturated {
+            Some(_) => Vec::new(),
+            None => {
+                let changed = self.sample.sorted(&replayed.latencies_ns);
+                self.sample.predict(unchanged, &changed)
+            }
+        };
+        Outcome {
+            name,
+            saturated,
+            loop_use: replayed.loop_use,
+            pool_use: replayed.pool_use,
+            percentiles,
+        }
+    }
+
+    fn fidelity(&self, recorded: &Blocked, unchanged: &Blocked) -> Fidelity {
+        let sum = |of: fn(&Model) -> u64| self.models.iter().map(of).sum();
+        let told = self.sample.predict(recorded, unchanged);
+        let recorded = self.sample.predict(recorded, recorded);
+        let key = |one: &Predicted| one.percentile.to_string();
+        let with_jobs = self.models.iter().filter(|one| one.pool_jobs() > 0);
+        Fidelity {
+            events: sum(|one| one.events() as u64),
+            recorded_ns: recorded
+                .iter()
+                .map(|one| (key(one), one.latency_ns))
+                .collect(),
+            off: told.iter().map(|one| (key(one), one.change)).collect(),
+            inferred_requests: sum(Model::inferred),
+            client_requests: sum(Model::client_waits),
+            pool_threads: with_jobs.map(Model::pool_threads).max(),
+        }
+    }
+
+    fn sensitivity(&self, unchanged: &Blocked) -> Vec<Sensitivity> {
+        let tail = self.sample.percentiles[0];
+        let each = candidates(self.models, self.components)
+            .into_iter()
+            .map(|one| {
+                let changed = self
+                    .sample
+                    .sorted(&self.replayed(&one.scenario).latencies_ns);
+                let (gain_ns, gain_interval_ns) = self.sample.gain_ns(tail, unchanged, &changed);
+                Sensitivity {
+                    component: one.component,
+                    total_ns: one.total_ns,
+                    gain_ns,
+                    gain_interval_ns,
+                }
+            });
+        let mut all: Vec<Sensitivity> = each.collect();
+        all.sort_by(|a, b| {
+            b.gain_ns
+                .cmp(&a.gain_ns)
+                .then(a.component.cmp(&b.component))
+        });
+        all
+    }
+}
+
+fn notes(fidelity: &Fidelity, requests: u64) -> Vec<String> {
+    let share = |count: u64| format!("{:.1} %", count as f64 * 100.0 / requests as f64);
+    let mut notes = Vec::new();
+    if fidelity.inferred_requests * 20 > requests {
+        notes.push(format!(
+            "{} of the requests have a hop that was deduced: what they wait for may be another's",
+            share(fidelity.inferred_requests)
+        ));
+    }
+    if fidelity.client_requests * 20 > requests {
+        notes.push(format!(
+            "{} of the requests waited for their client, and do so as long under every change",
+            share(fidelity.client_requests)
+        ));
+    }
+    notes
+}

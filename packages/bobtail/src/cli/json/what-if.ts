@@ -1,0 +1,52 @@
+/** The answer of `whatif` (`spec/whatif.schema.json`), as the analysis gives it. */
+
+/** A percentile that a scenario would have. */
+export interface Predicted {
+  readonly percentile: number;
+  readonly latencyNs: number;
+  /** 95 %; null where the recording is too short to tell. */
+  readonly intervalNs: readonly [number, number] | null;
+  /** Against the replay without a change: 0.1 is 10 % longer. */
+  readonly change: number;
+  readonly changeInterval: readonly [number, number] | null;
+}
+
+/** What comes of one scenario. */
+export interface Outcome {
+  readonly name: string;
+  /** What has more work than time: then there are no percentiles. */
+  readonly saturated: 'loop' | 'pool' | null;
+  readonly loopUse: number;
+  readonly poolUse: number;
+  readonly percentiles: readonly Predicted[];
+}
+
+/** What 10 % less of a component would bring at the highest percentile. */
+export interface Sensitivity {
+  readonly component: string;
+  readonly totalNs: number;
+  readonly gainNs: number;
+  readonly gainIntervalNs: readonly [number, number] | null;
+}
+
+/** The whole answer. */
+export interface WhatIf {
+  readonly schema: 'bobtail-whatif/1';
+  readonly run: { readonly command: readonly string[]; readonly startedAt: string };
+  readonly requests: number;
+  /** Highest first. */
+  readonly percentiles: readonly number[];
+  /** How near the replay without a change is to the recording. */
+  readonly fidelity: {
+    readonly events: number;
+    readonly recordedNs: Readonly<Record<string, number>>;
+    readonly off: Readonly<Record<string, number>>;
+    readonly inferredRequests: number;
+    readonly clientRequests: number;
+    readonly poolThreads: number | null;
+  };
+  readonly unchanged: Outcome;
+  readonly scenarios: readonly Outcome[];
+  readonly sensitivity: readonly Sensitivity[];
+  readonly notes: readonly string[];
+}

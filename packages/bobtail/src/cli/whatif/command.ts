@@ -1,0 +1,38 @@
+/** The options of `bobtail whatif`. */
+import type { Command } from 'commander';
+import { parsePercentile } from '../quantity';
+
+interface WhatIfFlags {
+  set: string[];
+  tail?: string;
+  json?: boolean;
+  quiet: boolean;
+}
+
+/** Adds the verb. */
+export function addWhatIf(program: Command): void {
+  program
+    .command('whatif')
+    .summary('replay a recording under changes: what they would bring')
+    .description('Says what changes would bring, from replays of a recording.')
+    .argument('<folder>', 'the recording')
+    .option(
+      '--set <changes>',
+      'a scenario, such as gc=0.7 or route:/export.exec=0.5,pool=8; again for another',
+      (value: string, values: readonly string[]) => [...values, value],
+      [],
+    )
+    .option('--tail <percentile>', 'where the tail begins (default: 99.9)')
+    .option('--json', 'the answer as JSON')
+    .option('-q, --quiet', 'no progress', false)
+    .action(async (folder: string, flags: WhatIfFlags) => {
+      const { whatif } = await import('./whatif');
+      await whatif({
+        folder,
+        scenarios: flags.set,
+        ...(flags.tail === undefined ? {} : { percentile: parsePercentile(flags.tail, '--tail') }),
+        format: flags.json ? 'json' : 'text',
+        quiet: flags.quiet,
+      });
+    });
+}

@@ -1,0 +1,100 @@
+/** Predictions as text: scenarios side by side, then which 10 % would buy most tail. */
+import type { Outcome, Predicted, Sensitivity, WhatIf } from '../json/what-if';
+import type { Look } from '../report/render-terminal';
+import { plain } from '../text/plain';
+import { alignRows, type Column, wrapWords } from '../text/table';
+import { countOf, formatDuration, formatInterval, formatPercentile } from '../text/units';
+
+const COMPONENTS_SHOWN = 8;
+
+/** The whole answer. */
+export function renderWhatIf(answer: WhatIf, look: Look): string {
+  const sections = [scenarioLines(answer, look), sensitivityLines(answer, look)];
+  const notes = [methodLine(answer), ...answer.notes].flatMap((note) => {
+    return wrapWords(plain(note), look.width, '  ').map((line) => look.colors.dim(line));
+  });
+  return [...sections, notes].map((lines) => lines.join('\n')).join('\n\n');
+}
+
+function scenarioLines(answer: WhatIf, look: Look): string[] {
+  const { bold, dim } = look.colors;
+  const titles = answer.percentiles.map(formatPercentile);
+  const header = [bold('what if'), ...titles.flatMap((one) => [one, '']), 'loop'].map((cell, i) =>
+    i === 0 ? cell : dim(cell),
+  );
+  const rows = [answer.unchanged, ...answer.scenarios].map((one) => scenarioRow(one, answer));
+  const figures = answer.percentiles.flatMap((): Column[] => [
+    { align: 'right' },
+    { align: 'right' },
+  ]);
+  const columns: Column[] = [{ align: 'left', grow: true }, ...figures, { align: 'right' }];
+  const said = answer.scenarios.flatMap((one) => saturation(one, look));
+  return [...alignRows(columns, [header, ...rows], look.width), ...said];
+}
+
+function scenarioRow(one: Outcome, answer: WhatIf): string[] {
+  const cells = answer.percentiles.flatMap((percentile) => {
+    const told = one.percentiles.find((each) => each.percentile === percentile);
+    if (told === undefined) {
+      return ['saturated', ''];
+    }
+    const interval = told.intervalNs ?? undefined;
+    return [
+      formatInterval(told.latencyNs, interval),
+      one === answer.unchanged ? '' : changeOf(told),
+    ];
+  });
+  return [`  ${plain(one.name)}`, ...cells, `${Math.round(one.loopUse * 100)} %`];
+}
+
+/** `−31 %`; no change and no sure one look alike. */
+function changeOf({ change }: Predicted): string {
+  const percent = change * 100;
+  if (Math.abs(percent) < 0.05) {
+    return '±0 %';
+  }
+  const digits = Math.abs(percent) < 9.95 ? 1 : 0;
+  return `${percent < 0 ? '−' : '+'}${Math.abs(percent).toFixed(digits)} %`;
+}
+
+function saturation(one: Outcome, look: Look): string[] {
+  if (one.saturated === null) {
+    return [];
+  }
+  const use = one.saturated === 'loop' ? one.loopUse : one.poolUse;
+  const what = one.saturated === 'loop' ? 'the event loop' : 'the thread pool';
+  const text =
+    `${plain(one.name)}: ${what} would have ${use.toFixed(2)} times as much work as time. ` +
+    'Latency grows for as long as the load lasts, so it has no percentile.';
+  return wrapWords(text, look.width, '  ').map((line) => look.colors.yellow(line));
+}
+
+function sensitivityLines(answer: WhatIf, look: Look): string[] {
+  const { bold, dim } = look.colors;
+  const tail = formatPercentile(answer.percentiles[0] ?? 0);
+  const header = [bold(`which 10 % buys most of ${tail}`), dim('gain'), dim('of')];
+  const rows = answer.sensitivity.slice(0, COMPONENTS_SHOWN).map((one) => {
+    return [`  ${plain(one.component)}`, gainOf(one), formatDuration(one.totalNs)];
+  });
+  const columns: Column[] = [{ align: 'left', grow: true }, { align: 'right' }, { align: 'right' }];
+  return alignRows(columns, [header, ...rows], look.width);
+}
+
+function gainOf({ gainNs, gainIntervalNs }: Sensitivity): string {
+  const signed = (ns: number): string => `${ns < 0 ? '−' : ''}${formatDuration(Math.abs(ns))}`;
+  if (gainIntervalNs === null) {
+    return signed(gainNs);
+  }
+  return `${signed(gainNs)} [${gainIntervalNs.map(signed).join(' to ')}]`;
+}
+
+function methodLine(answer: WhatIf): string {
+  const off = Object.values(answer.fidelity.off).map(Math.abs);
+  const most = (Math.max(0, ...off) * 100).toFixed(2);
+  const pool = answer.fidelity.poolThreads;
+  return (
+    `${countOf(answer.requests, 'request')} replayed; without a change at most ${most} % off the ` +
+    `recorded percentiles${pool === null ? '' : `; a pool of ${countOf(pool, 'thread')}`}. ` +
+    'Arrivals stay as recorded; the collector and caches do not adapt to a change.'
+  );
+}
