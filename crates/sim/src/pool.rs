@@ -10,8 +10,6 @@ use bobtail_trace::record::Ns;
 
 /// What libuv starts where nothing else is asked for.
 const THREADS_DEFAULT: u32 = 4;
-/// A job that starts later than this after it was submitted had to wait.
-const WAITED_NS: u64 = 200_000;
 
 /// The pool and all its jobs, in the order of their submission.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -57,63 +55,55 @@ impl Pool {
 
 /// A job that waited for a thread begins when one is free: no later than this after another's end.
 const TAKEN_OVER_NS: u64 = 100_000;
-/// Jobs that waited of which it is asked how many threads were busy meanwhile.
-const WAITERS_ASKED: usize = 1000;
-/// Jobs before one that may still be running.
-const EARLIER_ASKED: usize = 256;
+/// Jobs by which the number of threads is judged.
+const JOBS_ASKED: usize = 20_000;
+/// More of a delay says nothing more of the number of threads.
+const OFF_NS_MAX: u64 = 10_000_000;
+/// Numbers of threads between which the jobs hardly decide.
+const HARDLY: f64 = 0.05;
 
-/// As many as were busy while jobs waited; at least those of libuv where none did.
+/// The number of threads under which jobs began when they should have: with too few, jobs began
+/// before a thread was free; with too many, they waited though one was. Single jobs do not tell
+/// it, because a thread that is woken late looks like one that is not there, and a job of which
+/// the end was told late like one more thread. Where the jobs do not decide, it is the default,
+/// or as many as were needed.
 fn threads_of(recorded: &[Recorded]) -> u32 {
+    let recorded = &recorded[..recorded.len().min(JOBS_ASKED)];
+    let most = most_at_once(recorded).max(THREADS_DEFAULT);
+    let off = |threads: u32| {
+        let mut line = Line::new(threads);
+        let each = recorded.iter().map(|one| {
+            let free_ns = line.free_ns().max(one.submit_ns);
+            line.take(one.start_ns + one.run_ns);
+            one.start_ns.abs_diff(free_ns).min(OFF_NS_MAX) as f64
+        });
+        each.sum::<f64>()
+    };
+    let by_threads: Vec<(u32, f64)> = (1..=most).map(|threads| (threads, off(threads))).collect();
+    let least = by_threads.iter().map(|one| one.1).fold(f64::MAX, f64::min);
+    let is_good = |off: f64| off <= least * (1.0 + HARDLY) + 1.0;
+    match by_threads.get(THREADS_DEFAULT as usize - 1) {
+        Some(&(default, off)) if is_good(off) => default,
+        _ => by_threads
+            .iter()
+            .find(|one| is_good(one.1))
+            .map_or(most, |one| one.0),
+    }
+}
+
+fn most_at_once(recorded: &[Recorded]) -> u32 {
     let mut by_start: Vec<&Recorded> = recorded.iter().collect();
     by_start.sort_by_key(|one| one.start_ns);
-    let mut busy: Vec<usize> = at_starts(&by_start);
-    let waiters = by_start.iter().enumerate().filter_map(|(place, one)| {
-        let earlier = &by_start[place.saturating_sub(EARLIER_ASKED)..place];
-        busy_while_waiting(one, earlier)
-    });
-    let mut waited: Vec<usize> = waiters.take(WAITERS_ASKED).collect();
-    let most = busy.iter().max().copied().unwrap_or(0);
-    // The end of a job is told a little late, so now and then more seem to run than can.
-    let threads = beyond_all_but_few(&mut waited, 10);
-    if threads > 0 && beyond_all_but_few(&mut busy, 100) <= threads {
-        return threads as u32;
-    }
-    (most as u32).max(THREADS_DEFAULT)
-}
-
-/// The largest value that one in so many reaches.
-fn beyond_all_but_few(values: &mut [usize], one_in: usize) -> usize {
-    values.sort_unstable();
-    let few = values.len().div_ceil(one_in);
-    values
-        .len()
-        .checked_sub(few)
-        .map_or(0, |at| values.get(at).copied().unwrap_or(0))
-}
-
-/// How many jobs ran when each began, itself included.
-fn at_starts(by_start: &[&Recorded]) -> Vec<usize> {
     let mut ends: BinaryHeap<Reverse<Ns>> = BinaryHeap::new();
-    let each = by_start.iter().map(|one| {
+    let mut most = 0;
+    for one in by_start {
         while ends.peek().is_some_and(|end| end.0 <= one.start_ns) {
             ends.pop();
         }
         ends.push(Reverse(one.start_ns + one.run_ns));
-        ends.len()
-    });
-    each.collect()
-}
-
-/// How many were busy while a job waited for one of them; `None` if it did not.
-fn busy_while_waiting(one: &Recorded, earlier: &[&Recorded]) -> Option<usize> {
-    let at_ns = one.submit_ns.midpoint(one.start_ns);
-    let end_ns = |other: &Recorded| other.start_ns + other.run_ns;
-    let taken_over = earlier.iter().any(|other| {
-        end_ns(other) <= one.start_ns && one.start_ns - end_ns(other) <= TAKEN_OVER_NS
-    });
-    let waited = one.start_ns > one.submit_ns + WAITED_NS && taken_over;
-    let runs = |other: &&&Recorded| other.start_ns <= at_ns && at_ns < end_ns(other);
-    waited.then(|| earlier.iter().filter(runs).count())
+        most = most.max(ends.len());
+    }
+    most as u32
 }
 
 /// When each thread is free again.
@@ -179,6 +169,26 @@ mod tests {
         let many: Vec<_> = (0..9).map(|_| job(0, 0, ms)).collect();
         assert_eq!(Pool::of(&many).threads, 9);
         assert_eq!(Pool::of(&[]).threads, THREADS_DEFAULT);
+    }
+
+    #[test]
+    fn neither_late_threads_nor_jobs_that_are_told_late_hide_their_number() {
+        let us = 1_000;
+        for threads in [1, 2, 3, 6] {
+            let mut line = Line::new(threads);
+            let jobs = (0..400_u64).map(|n| {
+                // Bursts of eight, of which some wait.
+                let submit_ns = n / 8 * 20_000 * us;
+                let wake_ns = if n % 5 == 0 { 900 * us } else { 20 * us };
+                let start_ns = line.free_ns().max(submit_ns) + wake_ns;
+                let run_ns = 3_000 * us + n % 7 * 100 * us;
+                line.take(start_ns + run_ns);
+                let told_late_ns = if n % 11 == 0 { 700 * us } else { 0 };
+                job(submit_ns, start_ns + told_late_ns, run_ns)
+            });
+            let jobs: Vec<Recorded> = jobs.collect();
+            assert_eq!(Pool::of(&jobs).threads, threads);
+        }
     }
 
     #[test]
