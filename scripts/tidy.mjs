@@ -32,6 +32,7 @@ const PURE = {
     'bobtail-trace',
     'bobtail-graph',
     'bobtail-breakdown',
+    'bobtail-policy',
     'serde',
     'strsim',
     'thiserror',

@@ -3,7 +3,6 @@
 //! A modelled figure is a different thing from a counted one, so the two are different types and
 //! every answer says which it is.
 
-pub mod model;
 pub mod rapl;
 
 use serde::Serialize;

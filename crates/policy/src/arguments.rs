@@ -192,7 +192,8 @@ const UNITS: [(&str, u64); 4] = [
     ("s", 1_000_000_000),
 ];
 
-fn parse_duration_ns(text: &str) -> Option<u64> {
+/// A duration with its unit: `20us`, `1.5ms`.
+pub fn parse_duration_ns(text: &str) -> Option<u64> {
     let (unit, scale) = UNITS.into_iter().find(|(unit, _)| text.ends_with(unit))?;
     let number: f64 = text.strip_suffix(unit)?.parse().ok()?;
     let ns = number * scale as f64;

@@ -37,12 +37,15 @@ impl Reasons {
     pub const HEAD: Self = Self(4);
     /// None of these any longer, but a boost lasts for its minimum.
     pub const HOLD: Self = Self(8);
+    /// A request is open that is boosted all its life; in replays only.
+    pub const REQUEST: Self = Self(16);
 
-    const NAMES: [(Self, &'static str); 4] = [
+    const NAMES: [(Self, &'static str); 5] = [
         (Self::COLLECTION, "collection"),
         (Self::QUEUE_LENGTH, "queue length"),
         (Self::HEAD, "head"),
         (Self::HOLD, "hold"),
+        (Self::REQUEST, "request"),
     ];
 
     /// Whether there is none.

@@ -22,6 +22,7 @@ mod arguments;
 mod average;
 mod combined;
 mod decision;
+mod energy;
 mod error;
 mod gc_boost;
 mod hold;
@@ -31,8 +32,10 @@ mod reading;
 mod speed;
 mod static_speed;
 
+pub use arguments::parse_duration_ns;
 pub use combined::Combined;
 pub use decision::{Decider, Decision, LeverFacts, Reasons};
+pub use energy::{ModelledEnergy, relative_power};
 pub use error::{PolicyError, Problem};
 pub use gc_boost::GcBoost;
 pub use policy::Policy;

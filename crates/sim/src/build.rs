@@ -143,6 +143,7 @@ impl<'a> Build<'a> {
                 points: &points[point..points_end],
                 gates: &self.gates[gate..gates_end],
                 first_gate: gate as u32,
+                log: self.log,
             };
             steps.add(&whole, |id| self.routes.get(&id).copied().unwrap_or(0));
             (point, gate) = (points_end, gates_end);
@@ -234,6 +235,10 @@ impl<'a> Build<'a> {
             wait: self.waits[ix],
             lead_ns,
             lead_gc_ns: seen.lead_gc_ns.min(lead_ns),
+            lead_gc_kind: self
+                .log
+                .kind_of(seen.ended.begin_ns - lead_ns, seen.ended.begin_ns)
+                .filter(|_| seen.lead_gc_ns > 0),
             turn: seen.turn,
             turn_woken: self.turns[seen.turn as usize].woken,
             poll_ns: self.turns[seen.turn as usize].poll_ns,

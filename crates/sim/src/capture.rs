@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use bobtail_graph::{
     Ended, EndedPiece, EventKind, Graph, Hop, Options, RequestPath, SegmentKind, Walks, Window,
 };
+use bobtail_policy::CollectionKind;
 use bobtail_trace::record::{
     EventId, HandleId, LoopKind, LossKind, MarkKind, Ns, Record, RequestId, StringId,
 };
@@ -38,6 +39,8 @@ pub struct Capture {
 pub struct Log {
     pub(crate) events: Vec<Seen>,
     pub(crate) pieces: Vec<EndedPiece>,
+    /// In order of time; one inside another is a part of that.
+    pub(crate) collections: Vec<Collected>,
     pub(crate) requests: Vec<Answered>,
     pub(crate) hops: Vec<Hopped>,
     pub(crate) awaits: Vec<Awaited>,
@@ -50,6 +53,15 @@ pub struct Log {
     /// Records that were lost with events, so that what depends on them is not known.
     pub(crate) losses: u64,
     pub(crate) too_many: bool,
+}
+
+/// A garbage collection that had the thread.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Collected {
+    pub begin_ns: Ns,
+    pub end_ns: Ns,
+    /// As V8 has it.
+    pub kind: u32,
 }
 
 /// A loop event.
@@ -176,11 +188,7 @@ impl Capture {
             self.log.pieces.truncate(before.first_piece as usize);
             self.log.events.pop();
         } else if !self.log.events.is_empty() {
-            self.log.pieces.push(EndedPiece {
-                end_ns: free_ns,
-                request: 0,
-                work: self.graph.work(self.previous_end_ns, free_ns),
-            });
+            self.take_tail(free_ns);
         }
         let waiting_ns = ended.ready_ns.unwrap_or(free_ns).max(free_ns);
         self.log.events.push(Seen {
@@ -198,6 +206,25 @@ impl Capture {
         self.previous_end_ns = ended.end_ns;
     }
 
+    /// What the loop did after the last event, cut where collections begin and end.
+    fn take_tail(&mut self, free_ns: Ns) {
+        let mut at_ns = self.previous_end_ns;
+        let first = self.log.collections_from(at_ns);
+        let within = self.log.collections[first..].iter();
+        let bounds = within.flat_map(|one| [one.begin_ns, one.end_ns]);
+        for end_ns in bounds.chain([free_ns]) {
+            let end_ns = end_ns.min(free_ns);
+            if end_ns > at_ns || end_ns == free_ns && at_ns == self.previous_end_ns {
+                self.log.pieces.push(EndedPiece {
+                    end_ns,
+                    request: 0,
+                    work: self.graph.work(at_ns, end_ns),
+                });
+                at_ns = end_ns;
+            }
+        }
+    }
+
     fn see(&mut self, record: &Record) {
         match *record {
             Record::Poll {
@@ -208,6 +235,15 @@ impl Capture {
                 self.polled_ns = leave_ns;
                 self.turn += 1;
             }
+            Record::Gc {
+                kind,
+                begin_ns,
+                end_ns,
+            } => self.log.collect(Collected {
+                begin_ns,
+                end_ns,
+                kind,
+            }),
             Record::HandleOpen { handle, at_ns, .. } => {
                 self.accepted_ns.insert(handle, at_ns);
             }
@@ -243,6 +279,28 @@ impl Capture {
 }
 
 impl Log {
+    /// A collection; those inside it were told before.
+    fn collect(&mut self, one: Collected) {
+        while let Some(last) = self.collections.last() {
+            if last.begin_ns < one.begin_ns {
+                break;
+            }
+            self.collections.pop();
+        }
+        self.collections.push(one);
+    }
+
+    /// The first collection that ends after this.
+    pub(crate) fn collections_from(&self, at_ns: Ns) -> usize {
+        self.collections.partition_point(|one| one.end_ns <= at_ns)
+    }
+
+    /// The kind of a collection of which there is a part in this time.
+    pub(crate) fn kind_of(&self, from_ns: Ns, to_ns: Ns) -> Option<CollectionKind> {
+        let one = self.collections.get(self.collections_from(from_ns))?;
+        (one.begin_ns < to_ns).then(|| CollectionKind::from_v8(one.kind))
+    }
+
     /// Everything so far turns out to be warm-up.
     fn end_warmup(&mut self, at_ns: Ns) {
         self.warmup_end_ns = self.warmup_end_ns.max(Some(at_ns));

@@ -5,10 +5,12 @@
 
 use std::ops::RangeInclusive;
 
-use thiserror::Error;
+use bobtail_policy::parse_duration_ns;
 
 use crate::components::Components;
+use crate::expression_error::{ExpressionError, SUGGESTED, nearest_of};
 use crate::scenario::{Scenario, WorkFactors};
+use crate::scheme::{Drive, ReplayedLever, Scheme};
 
 /// Factors of time that are taken.
 const FACTORS: RangeInclusive<f64> = 0.0..=100.0;
@@ -28,71 +30,28 @@ const NAMES: [&str; 8] = [
     "rate",
 ];
 const POOL: &str = "pool";
+/// Its text has commas and equal signs of its own, so it goes on to the end.
+const POLICY: &str = "policy=";
+const LATENCY: &str = "latency";
+/// Latencies of levers that are taken.
+const LATENCIES_NS: RangeInclusive<u64> = 0..=1_000_000_000;
 const ROUTE: &str = "route:";
 const RESOURCE: &str = "resource:";
 const OF_ROUTE: [&str; 5] = ["exec", "native", "gc", "jit", "ic"];
-/// Names that an error suggests.
-const SUGGESTED: usize = 3;
-
-/// What is wrong with an expression. Positions count characters from 1.
-#[derive(Debug, Clone, PartialEq, Error)]
-#[non_exhaustive]
-pub enum ExpressionError {
-    #[error("a change is missing at position {at} of `{text}`")]
-    Empty { text: String, at: usize },
-    #[error("`{change}` has no value at position {at} of `{text}`: write {change}=0.9")]
-    NoValue {
-        text: String,
-        at: usize,
-        change: String,
-    },
-    #[error(
-        "unknown component `{name}` at position {at} of `{text}`{}",
-        nearest(suggestions)
-    )]
-    Unknown {
-        text: String,
-        at: usize,
-        name: String,
-        suggestions: Vec<String>,
-    },
-    #[error(
-        "`{name}` at position {at} of `{text}` is the name of several: {}",
-        candidates.join(", ")
-    )]
-    Ambiguous {
-        text: String,
-        at: usize,
-        name: String,
-        candidates: Vec<String>,
-    },
-    #[error("`{value}` at position {at} of `{text}` is not {wanted}")]
-    Value {
-        text: String,
-        at: usize,
-        value: String,
-        wanted: String,
-    },
-    #[error("`{name}` is changed twice, again at position {at} of `{text}`")]
-    Twice {
-        text: String,
-        at: usize,
-        name: String,
-    },
-}
-
-fn nearest(suggestions: &[String]) -> String {
-    if suggestions.is_empty() {
-        return String::new();
-    }
-    format!("; nearest: {}", suggestions.join(", "))
-}
-
 /// Reads the changes of one scenario, with commas between them.
 pub fn parse(text: &str, components: &Components) -> Result<Scenario, ExpressionError> {
     let mut scenario = Scenario::unchanged();
     let mut seen: Vec<String> = Vec::new();
-    for (from, change) in changes(text) {
+    let mut latency = None;
+    let policy_from = policy_from(text);
+    let (plain, policy) = text.split_at(policy_from.unwrap_or(text.len()));
+    let plain = match policy_from {
+        Some(0) => None,
+        // Without the comma before the policy.
+        Some(_) => Some(plain.trim_end().trim_end_matches(',')),
+        None => Some(plain),
+    };
+    for (from, change) in plain.into_iter().flat_map(changes) {
         let parse = Change::of(text, from, change)?;
         if seen.contains(&parse.name.to_owned()) {
             return Err(ExpressionError::Twice {
@@ -102,9 +61,46 @@ pub fn parse(text: &str, components: &Components) -> Result<Scenario, Expression
             });
         }
         seen.push(parse.name.to_owned());
-        parse.apply(&mut scenario, components)?;
+        if parse.name == LATENCY {
+            latency = Some(parse.latency_ns(policy_from.is_some())?);
+        } else {
+            parse.apply(&mut scenario, components)?;
+        }
+    }
+    if let Some(from) = policy_from {
+        let scheme = scheme(text, from, &policy[POLICY.len()..])?;
+        let mut lever = ReplayedLever::default();
+        lever.latency_ns = latency.unwrap_or(lever.latency_ns);
+        scenario.drive = Some(Drive { scheme, lever });
     }
     Ok(scenario)
+}
+
+/// Where the policy begins, which is the last of the changes.
+fn policy_from(text: &str) -> Option<usize> {
+    let begins = |at: &usize| {
+        let before = text[..*at].trim_end();
+        before.is_empty() || before.ends_with(',')
+    };
+    text.match_indices(POLICY).map(|(at, _)| at).find(begins)
+}
+
+fn scheme(text: &str, from: usize, policy: &str) -> Result<Scheme, ExpressionError> {
+    Scheme::parse(policy.trim_end()).map_err(|error| {
+        let name = policy.split(':').next().unwrap_or("");
+        let all: Vec<String> = Scheme::names().map(str::to_owned).collect();
+        let (problem, suggestions) = if error.is_unknown {
+            (format!("unknown policy `{name}`"), nearest_of(name, &all))
+        } else {
+            (error.problem, Vec::new())
+        };
+        ExpressionError::Policy {
+            text: text.to_owned(),
+            at: text[..from + POLICY.len() + error.at].chars().count() + 1,
+            problem,
+            suggestions,
+        }
+    })
 }
 
 /// The changes with the bytes at which they begin. Names of routes and resources have commas of
@@ -291,6 +287,22 @@ impl<'t> Change<'t> {
         }
     }
 
+    /// Of the lever of a policy.
+    fn latency_ns(&self, has_policy: bool) -> Result<u64, ExpressionError> {
+        if !has_policy {
+            return Err(ExpressionError::Policy {
+                text: self.text.to_owned(),
+                at: self.name_at,
+                problem: "`latency` is that of a policy's lever, and there is no policy".to_owned(),
+                suggestions: Vec::new(),
+            });
+        }
+        let latency_ns = parse_duration_ns(self.value);
+        latency_ns
+            .filter(|ns| LATENCIES_NS.contains(ns))
+            .ok_or_else(|| self.bad_value("a duration from 0ns to 1s"))
+    }
+
     fn factor(&self) -> Result<f64, ExpressionError> {
         self.number(&FACTORS, "a factor of time from 0 to 100")
     }
@@ -312,7 +324,8 @@ impl<'t> Change<'t> {
     }
 
     fn all_names(&self, components: &Components) -> Vec<String> {
-        let fixed = NAMES.iter().chain([&POOL]).map(|name| (*name).to_owned());
+        let others = [&POOL, &LATENCY, &POLICY.trim_end_matches('=')];
+        let fixed = NAMES.iter().chain(others).map(|name| (*name).to_owned());
         let routes = components.routes()[1..]
             .iter()
             .map(|one| format!("{ROUTE}{one}"));
@@ -322,18 +335,11 @@ impl<'t> Change<'t> {
     }
 
     fn unknown(&self, name: &str, all: &[String]) -> ExpressionError {
-        let wanted = self.name.to_lowercase();
-        let mut by_distance: Vec<(f64, &String)> = all
-            .iter()
-            .map(|one| (strsim::jaro_winkler(&wanted, &one.to_lowercase()), one))
-            .collect();
-        by_distance.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let near = by_distance.into_iter().take(SUGGESTED);
         ExpressionError::Unknown {
             text: self.text.to_owned(),
             at: self.name_at,
             name: name.to_owned(),
-            suggestions: near.map(|(_, one)| one.clone()).collect(),
+            suggestions: nearest_of(self.name, all),
         }
     }
 }
@@ -401,6 +407,27 @@ mod tests {
             (1, 0.5, 0.9)
         );
         assert_eq!(parsed("route:/a,b=1.exec=0.5").routes[0].0, 3);
+    }
+
+    #[test]
+    fn a_policy_comes_last_and_keeps_its_commas() {
+        let all = parsed("rate=1.5,latency=1ms, policy=queue-boost:k=3,hold=2ms");
+        let drive = all.drive.expect("a policy");
+        assert_eq!((all.rate, drive.lever.latency_ns), (1.5, 1_000_000));
+        assert!(drive.scheme.to_string().contains("k-head=3"));
+        assert!(drive.scheme.to_string().contains("hold=2ms"));
+        let oracle = parsed("policy=oracle").drive.expect("a policy");
+        assert_eq!(oracle.scheme, Scheme::Oracle { tail: 99.0 });
+        assert_eq!(
+            error("gc=0.7,policy=gc-bost"),
+            "unknown policy `gc-bost`, at position 15 of `gc=0.7,policy=gc-bost`; \
+             nearest: gc-boost, queue-boost, combined"
+        );
+        assert!(error("policy=gc-boost:hold=5").contains("at position 22 of"));
+        assert!(error("policy=").contains("unknown policy ``, at position 8"));
+        assert!(error("latency=1ms").contains("there is no policy, at position 1"));
+        assert!(error("latency=1,policy=gc-boost").contains("a duration from 0ns to 1s"));
+        assert!(error(",policy=gc-boost").contains("a change is missing at position 1"));
     }
 
     #[test]

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use crate::model::{Action, EventIx, Model, Trigger};
 use crate::{Capture, Components, Ran, Replayed, Scenario, WorkFactors, replay, replay_told};
 
-fn grown(seed: u64, records: usize) -> (Model, Components) {
+/// A model of a trace that grew from this seed.
+pub(crate) fn grown(seed: u64, records: usize) -> (Model, Components) {
     let shape = Shape::default();
     let mut simulation = Simulation::new(seed, shape);
     let mut capture = Capture::new(None);

@@ -21,9 +21,10 @@
 //! | `steps` | what an event does, cut where something depends on it |
 //! | `pool` | the threads of libuv |
 //! | `components`, `scenario` | what can be changed, and by how much |
-//! | `expression` | the language of changes |
+//! | `expression`, `expression_error` | the language of changes |
 //! | `replay`, `agenda` | the loop runs again |
 //! | `prediction`, `sensitivity`, `what_if` | what came of it, how sure that is, the answer |
+//! | `scheme`, `pace`, `foresight`, `ledger` | a policy drives a lever, and what it takes |
 //! | `refusal` | recordings that cannot be replayed, and why |
 
 #![forbid(unsafe_code)]
@@ -33,15 +34,22 @@ mod build;
 mod capture;
 mod components;
 mod expression;
+mod expression_error;
+mod foresight;
 mod gates;
 #[cfg(test)]
 mod invariants;
+mod ledger;
 mod model;
+mod pace;
+#[cfg(test)]
+mod paced;
 mod pool;
 mod prediction;
 mod refusal;
 mod replay;
 mod scenario;
+mod scheme;
 mod sensitivity;
 mod steps;
 mod triggers;
@@ -50,11 +58,14 @@ mod what_if;
 
 pub use capture::{Capture, Log};
 pub use components::Components;
-pub use expression::{ExpressionError, parse};
+pub use expression::parse;
+pub use expression_error::ExpressionError;
+pub use ledger::{AtSpeed, Boost, Ledger};
 pub use model::Model;
 pub use prediction::Predicted;
 pub use refusal::Refusal;
 pub use replay::{Ran, Replayed, replay, replay_told};
 pub use scenario::{Scenario, WorkFactors};
+pub use scheme::{Drive, ReplayedLever, Scheme};
 pub use sensitivity::Sensitivity;
-pub use what_if::{Fidelity, Outcome, Saturated, WhatIf, WhatIfError, what_if};
+pub use what_if::{Fidelity, Outcome, PolicyOutcome, Saturated, WhatIf, WhatIfError, what_if};

@@ -3,6 +3,7 @@
 //! Flat vectors in the recorded order, because a replay runs through millions of events once for
 //! each change that is asked about.
 
+use bobtail_policy::CollectionKind;
 use bobtail_trace::record::Ns;
 
 use crate::pool::Pool;
@@ -52,6 +53,8 @@ pub(crate) struct Event {
     /// From when it was ready and the loop free to its begin, and the collections in that.
     pub lead_ns: u64,
     pub lead_gc_ns: u64,
+    /// What is collected in it.
+    pub lead_gc_kind: Option<CollectionKind>,
     /// The answer of the kernel with which it was told.
     pub turn: u32,
     /// As of [`crate::turns::Turn`].
@@ -119,6 +122,10 @@ pub(crate) enum Action {
     Join(u32),
     /// The last byte of a response is out.
     Sink(u32),
+    /// A collection begins.
+    Collect(CollectionKind),
+    /// It is over.
+    Collected,
 }
 
 /// Steps that wait for several things (an `await` of something that others started).

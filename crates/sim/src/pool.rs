@@ -1,7 +1,7 @@
 //! The thread pool of libuv: jobs wait in one line for one of a few threads.
 //!
 //! How many threads there are is not in a recording (`UV_THREADPOOL_SIZE` is an affair of the
-//! service), but what they did is: as many as were busy while a job waited for one of them.
+//! service), but what they did is, and only one number of threads explains when jobs began.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -53,23 +53,22 @@ impl Pool {
     }
 }
 
-/// A job that waited for a thread begins when one is free: no later than this after another's end.
-const TAKEN_OVER_NS: u64 = 100_000;
+/// A job may be told to have ended so late.
+const TOLD_LATE_NS: u64 = 100_000;
 /// Jobs by which the number of threads is judged.
 const JOBS_ASKED: usize = 20_000;
 /// More of a delay says nothing more of the number of threads.
 const OFF_NS_MAX: u64 = 10_000_000;
-/// Numbers of threads between which the jobs hardly decide.
+/// By so much fewer threads must explain the jobs better than the default.
 const HARDLY: f64 = 0.05;
 
-/// The number of threads under which jobs began when they should have: with too few, jobs began
-/// before a thread was free; with too many, they waited though one was. Single jobs do not tell
-/// it, because a thread that is woken late looks like one that is not there, and a job of which
-/// the end was told late like one more thread. Where the jobs do not decide, it is the default,
-/// or as many as were needed.
+/// At least as many as ever worked at once: the threads note themselves when they do. Of those
+/// numbers the one under which jobs began when they should have, because with too many a job
+/// waited though a thread was free. Single jobs do not tell it: a thread that is woken late looks
+/// like one that is not there. Where all jobs together do not either, it is the default.
 fn threads_of(recorded: &[Recorded]) -> u32 {
     let recorded = &recorded[..recorded.len().min(JOBS_ASKED)];
-    let most = most_at_once(recorded).max(THREADS_DEFAULT);
+    let least = most_at_once(recorded).max(1);
     let off = |threads: u32| {
         let mut line = Line::new(threads);
         let each = recorded.iter().map(|one| {
@@ -79,16 +78,10 @@ fn threads_of(recorded: &[Recorded]) -> u32 {
         });
         each.sum::<f64>()
     };
-    let by_threads: Vec<(u32, f64)> = (1..=most).map(|threads| (threads, off(threads))).collect();
-    let least = by_threads.iter().map(|one| one.1).fold(f64::MAX, f64::min);
-    let is_good = |off: f64| off <= least * (1.0 + HARDLY) + 1.0;
-    match by_threads.get(THREADS_DEFAULT as usize - 1) {
-        Some(&(default, off)) if is_good(off) => default,
-        _ => by_threads
-            .iter()
-            .find(|one| is_good(one.1))
-            .map_or(most, |one| one.0),
+    if least >= THREADS_DEFAULT || off(least) + 1.0 >= off(THREADS_DEFAULT) * (1.0 - HARDLY) {
+        return least.max(THREADS_DEFAULT);
     }
+    least
 }
 
 fn most_at_once(recorded: &[Recorded]) -> u32 {
@@ -97,7 +90,10 @@ fn most_at_once(recorded: &[Recorded]) -> u32 {
     let mut ends: BinaryHeap<Reverse<Ns>> = BinaryHeap::new();
     let mut most = 0;
     for one in by_start {
-        while ends.peek().is_some_and(|end| end.0 <= one.start_ns) {
+        while ends
+            .peek()
+            .is_some_and(|end| end.0 <= one.start_ns + TOLD_LATE_NS)
+        {
             ends.pop();
         }
         ends.push(Reverse(one.start_ns + one.run_ns));
@@ -172,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_late_threads_nor_jobs_that_are_told_late_hide_their_number() {
+    fn threads_that_are_woken_late_do_not_hide_their_number() {
         let us = 1_000;
         for threads in [1, 2, 3, 6] {
             let mut line = Line::new(threads);
@@ -183,8 +179,7 @@ mod tests {
                 let start_ns = line.free_ns().max(submit_ns) + wake_ns;
                 let run_ns = 3_000 * us + n % 7 * 100 * us;
                 line.take(start_ns + run_ns);
-                let told_late_ns = if n % 11 == 0 { 700 * us } else { 0 };
-                job(submit_ns, start_ns + told_late_ns, run_ns)
+                job(submit_ns, start_ns, run_ns)
             });
             let jobs: Vec<Recorded> = jobs.collect();
             assert_eq!(Pool::of(&jobs).threads, threads);

@@ -9,7 +9,10 @@ use bobtail_trace::record::Ns;
 
 use crate::agenda::{Agenda, Due};
 use crate::components::Components;
+use crate::foresight::Foresight;
+use crate::ledger::Ledger;
 use crate::model::{Action, EventIx, Model, NO_GATE, Phase, Trigger};
+use crate::pace::Pace;
 use crate::pool::Line;
 use crate::scenario::{Scenario, scaled};
 use crate::turns::in_order;
@@ -23,6 +26,8 @@ pub struct Replayed {
     pub loop_use: f64,
     /// The same of the threads of the pool.
     pub pool_use: f64,
+    /// Speeds and boosts under a policy; nothing without one.
+    pub ledger: Ledger,
     /// Events in the order in which they ran, where it was asked for.
     pub ran: Vec<Ran>,
 }
@@ -73,6 +78,10 @@ struct Run<'a> {
     pool_use: f64,
     loop_use: f64,
     told: Option<Vec<Ran>>,
+    /// Where a policy drives a lever.
+    pace: Option<Box<Pace>>,
+    /// Of steps, under a policy: what of them no speed changes.
+    fixed_ns: Vec<u64>,
 }
 
 impl<'a> Run<'a> {
@@ -123,9 +132,49 @@ impl<'a> Run<'a> {
             pool_use: uses.pool,
             loop_use: uses.of_loop,
             told: is_told.then(Vec::new),
+            pace: None,
+            fixed_ns: Vec::new(),
         };
         run.plan_arrivals(scenario);
+        if let Some(drive) = &scenario.drive {
+            let fixed = model.steps.iter();
+            run.fixed_ns = fixed
+                .map(|step| scaled(step.work_ns[4], routes[step.route as usize][4]))
+                .collect();
+            let base = || {
+                let base = Scenario {
+                    drive: None,
+                    ..scenario.clone()
+                };
+                Run::new(model, &base, components, false).all_latencies()
+            };
+            let came_ns = |request: u32| {
+                let one = &model.requests[request as usize];
+                let in_line_ns = run.delay_ns[one.source as usize];
+                in_line_ns.saturating_add_signed(-one.before_ns)
+            };
+            let foresight = Foresight::of(&drive.scheme, model, base, came_ns);
+            run.pace = Some(Box::new(Pace::new(drive, foresight, model.span_ns.0)));
+        }
         run
+    }
+
+    /// Of all requests, those of warm-up too.
+    fn all_latencies(mut self) -> Vec<u64> {
+        let mut batch: Vec<Due> = Vec::new();
+        while self.turn(&mut batch) {}
+        (0..self.model.requests.len())
+            .map(|request| self.latency_ns(request))
+            .collect()
+    }
+
+    fn latency_ns(&self, request: usize) -> u64 {
+        let known = &self.model.requests[request];
+        let in_line_ns = self.readied_ns[known.source as usize];
+        let came_ns = in_line_ns.saturating_add_signed(-known.before_ns);
+        let sink_ns = self.sinks_ns[request];
+        debug_assert!(sink_ns != NEVER, "an answer never came");
+        sink_ns.saturating_sub(came_ns)
     }
 
     fn plan_arrivals(&mut self, scenario: &Scenario) {
@@ -172,24 +221,24 @@ impl<'a> Run<'a> {
     fn run(mut self) -> Replayed {
         let mut batch: Vec<Due> = Vec::new();
         while self.turn(&mut batch) {}
-        let counted = self.model.requests.iter().zip(&self.sinks_ns);
-        let counted = counted.filter(|(request, _)| request.counts);
-        let latencies = counted.map(|(request, &sink_ns)| {
-            let in_line_ns = self.readied_ns[request.source as usize];
-            let came_ns = in_line_ns.saturating_add_signed(-request.before_ns);
-            debug_assert!(sink_ns != NEVER, "an answer never came");
-            sink_ns.saturating_sub(came_ns)
-        });
+        let requests = self.model.requests.iter().enumerate();
+        let counted = requests.filter(|(_, request)| request.counts);
+        let latencies: Vec<u64> = counted.map(|(at, _)| self.latency_ns(at)).collect();
+        let ledger = self.pace.take().map(|pace| pace.finish());
         Replayed {
-            latencies_ns: latencies.collect(),
+            latencies_ns: latencies,
             loop_use: self.loop_use,
             pool_use: self.pool_use,
+            ledger: ledger.unwrap_or_default(),
             ran: self.told.unwrap_or_default(),
         }
     }
 
     /// One turn of the loop; false when nothing will come any more.
     fn turn(&mut self, batch: &mut Vec<Due>) -> bool {
+        if let Some(pace) = &mut self.pace {
+            pace.poll_enter();
+        }
         let timer_ns = self.agenda.next_timer_ns();
         let next_ns = self.agenda.next_ns();
         let ready_ns = next_ns.into_iter().chain(timer_ns).min();
@@ -197,9 +246,13 @@ impl<'a> Run<'a> {
             let Some(ready_ns) = ready_ns else {
                 return false;
             };
+            if let Some(pace) = &mut self.pace {
+                pace.sleep(ready_ns);
+            }
             if next_ns == Some(ready_ns) {
                 self.poll(ready_ns, batch);
             } else if let Some(due) = self.agenda.take_timer(ready_ns) {
+                self.answered_with(ready_ns, &[]);
                 self.execute(due);
             }
         } else {
@@ -222,6 +275,7 @@ impl<'a> Run<'a> {
     fn poll(&mut self, ready_ns: Ns, batch: &mut Vec<Due>) {
         let first = self.agenda.first();
         let Some((_, first)) = first.filter(|due| due.0 <= ready_ns) else {
+            self.answered_with(ready_ns, &[]);
             return;
         };
         let known = &self.model.events[first as usize];
@@ -238,6 +292,7 @@ impl<'a> Run<'a> {
             batch.insert(place, done);
         }
         in_order(batch, &self.model.events);
+        self.answered_with(ready_ns, batch);
         for due in batch.drain(..) {
             self.execute(due);
             let known = &self.model.events[due.1 as usize];
@@ -261,7 +316,8 @@ impl<'a> Run<'a> {
             (false, true) => self.model.lead_woken_ns,
             (false, false) => self.model.lead_busy_ns,
         };
-        self.now = self.now.max(ready_ns) + lead_ns;
+        self.now = self.now.max(ready_ns);
+        self.lead(event, lead_ns, woken);
         self.began_ns = self.now;
         let begin_ns = self.now;
         for step in self.model.steps_of(event) {
@@ -283,6 +339,60 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The kernel answered with these.
+    fn answered_with(&mut self, ready_ns: Ns, batch: &[Due]) {
+        let Some(pace) = &mut self.pace else { return };
+        let events = &self.model.events;
+        let is_job = |due: &&Due| matches!(events[due.1 as usize].trigger, Trigger::Job { .. });
+        let jobs = batch.iter().filter(is_job).count();
+        pace.pass(self.now.max(ready_ns));
+        pace.poll_leave((batch.len() - jobs + jobs.min(1)) as u32);
+    }
+
+    /// The loop's way to a callback.
+    fn lead(&mut self, event: EventIx, lead_ns: u64, woken: bool) {
+        let Some(pace) = &mut self.pace else {
+            self.now += lead_ns;
+            return;
+        };
+        let known = &self.model.events[event as usize];
+        pace.pass(self.now);
+        let gc_ns = known
+            .lead_gc_kind
+            .map_or(0, |_| known.lead_gc_ns)
+            .min(lead_ns);
+        if let Some(kind) = known.lead_gc_kind.filter(|_| gc_ns > 0) {
+            pace.collect(kind);
+            pace.work(gc_ns);
+            pace.collected();
+        }
+        if woken {
+            // The kernel wakes the thread no faster.
+            pace.pass(pace.at_ns() + lead_ns - gc_ns);
+        } else {
+            pace.work(lead_ns - gc_ns);
+        }
+        if known.phase == Phase::Poll {
+            pace.dispatch(matches!(known.trigger, Trigger::Job { .. }));
+        }
+        self.now = pace.at_ns();
+    }
+
+    /// Under a policy.
+    fn paced(&mut self, step: usize) {
+        let Some(pace) = &mut self.pace else { return };
+        let fixed_ns = self.fixed_ns[step];
+        pace.work(self.duration_ns[step] - fixed_ns);
+        pace.pass(pace.at_ns() + fixed_ns);
+        match self.model.steps[step].action {
+            Action::Collect(kind) => pace.collect(kind),
+            Action::Collected => pace.collected(),
+            Action::Sink(request) => pace.answered(request),
+            _ => {}
+        }
+        self.now = pace.at_ns();
+    }
+
     /// Steps whose own event was over before what they waited for.
     fn run_opened(&mut self, gate: u32) {
         self.missing[gate as usize] = RAN;
@@ -296,9 +406,13 @@ impl<'a> Run<'a> {
 
     #[inline]
     fn step(&mut self, step: usize) {
-        self.now += self.duration_ns[step];
+        if self.pace.is_some() {
+            self.paced(step);
+        } else {
+            self.now += self.duration_ns[step];
+        }
         match self.model.steps[step].action {
-            Action::None => {}
+            Action::None | Action::Collect(_) | Action::Collected => {}
             Action::Release(event) => self.release(event),
             Action::Gate(gate) => self.missing[gate as usize] -= 1,
             Action::Join(gate) => {

@@ -4,6 +4,7 @@
 
 use crate::components::Components;
 use crate::model::Wait;
+use crate::scheme::Drive;
 
 /// Factors of the work of the loop thread.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -41,6 +42,8 @@ pub struct Scenario {
     pub rate: f64,
     /// Threads of the pool; `None` for as many as there are.
     pub pool: Option<u32>,
+    /// A policy that drives a lever; the recording is at base speed.
+    pub drive: Option<Drive>,
     /// On top, by route.
     pub(crate) routes: Vec<(u32, WorkFactors)>,
     /// On top, by resource.
@@ -55,6 +58,7 @@ impl Scenario {
             io: 1.0,
             rate: 1.0,
             pool: None,
+            drive: None,
             routes: Vec::new(),
             resources: Vec::new(),
         }

@@ -6,6 +6,7 @@
 use bobtail_graph::{EndedPiece, Work};
 use bobtail_trace::record::{Ns, RequestId};
 
+use crate::capture::Log;
 use crate::gates::Awaiting;
 use crate::model::{Action, EventIx, NO_GATE, Step};
 
@@ -36,6 +37,7 @@ pub(crate) struct Whole<'a> {
     /// Gates in it, with the number of the first.
     pub gates: &'a [Awaiting],
     pub first_gate: u32,
+    pub log: &'a Log,
 }
 
 impl Steps {
@@ -54,6 +56,12 @@ impl Steps {
             }
             self.go_on(route(piece.request), number);
             let mut left = *piece;
+            let collects = (left.work.gc_ns > 0)
+                .then(|| whole.log.kind_of(start_ns, piece.end_ns))
+                .flatten();
+            if let Some(kind) = collects {
+                self.close(Action::Collect(kind));
+            }
             while let Some(point) = points.next_if(|point| point.at_ns <= piece.end_ns) {
                 let before = cut(&mut left, start_ns, point.at_ns);
                 start_ns = start_ns.max(point.at_ns);
@@ -61,6 +69,9 @@ impl Steps {
                 self.close(point.action);
             }
             self.work(left.work);
+            if collects.is_some() {
+                self.close(Action::Collected);
+            }
             start_ns = piece.end_ns;
         }
         self.end_step();

@@ -9,6 +9,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::components::Components;
+use crate::ledger::Ledger;
 use crate::model::Model;
 use crate::prediction::{Blocked, Predicted, Sample};
 use crate::replay::{Replayed, replay};
@@ -75,8 +76,24 @@ pub struct Outcome {
     /// Work by the time there is for it, of the busiest loop and the busiest pool.
     pub loop_use: f64,
     pub pool_use: f64,
+    /// What a policy did in it, where there is one.
+    pub policy: Option<PolicyOutcome>,
     /// None when saturated: the latency would grow for as long as the load lasts.
     pub percentiles: Vec<Predicted>,
+}
+
+/// What a policy did with its lever.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicyOutcome {
+    /// With all its settings.
+    pub policy: String,
+    pub latency_ns: u64,
+    pub boosts: u64,
+    /// Share of the time not at base speed.
+    pub boosted_share: f64,
+    /// Modelled, by the same time at base speed.
+    pub energy: f64,
 }
 
 /// What has more work than time.
@@ -122,7 +139,9 @@ pub fn what_if(
     }
     let outcomes = scenarios.iter().map(|(name, scenario)| {
         let replayed = asking.replayed(scenario);
-        asking.outcome(name.clone(), &replayed, &unchanged)
+        let mut outcome = asking.outcome(name.clone(), &replayed, &unchanged);
+        outcome.policy = policy_outcome(scenario, &replayed.ledger);
+        outcome
     });
     Ok(WhatIf {
         requests,
@@ -146,6 +165,20 @@ struct AllReplayed {
     latencies_ns: Vec<u64>,
     loop_use: f64,
     pool_use: f64,
+    ledger: Ledger,
+}
+
+/// Rounded, since powers differ in their last bits from machine to machine.
+fn policy_outcome(scenario: &Scenario, ledger: &Ledger) -> Option<PolicyOutcome> {
+    let rounded = |share: f64| (share * 1e6).round() / 1e6;
+    let drive = scenario.drive.as_ref()?;
+    Some(PolicyOutcome {
+        policy: drive.scheme.to_string(),
+        latency_ns: drive.lever.latency_ns,
+        boosts: ledger.boosts.len() as u64,
+        boosted_share: rounded(ledger.fast_share()),
+        energy: rounded(ledger.relative_energy()),
+    })
 }
 
 impl Asking<'_> {
@@ -154,12 +187,14 @@ impl Asking<'_> {
             latencies_ns: Vec::new(),
             loop_use: 0.0,
             pool_use: 0.0,
+            ledger: Ledger::default(),
         };
         for model in self.models {
             let one: Replayed = replay(model, scenario, self.components);
             all.latencies_ns.extend(one.latencies_ns);
             all.loop_use = all.loop_use.max(one.loop_use);
             all.pool_use = all.pool_use.max(one.pool_use);
+            all.ledger.add(&one.ledger);
         }
         all
     }
@@ -182,6 +217,7 @@ impl Asking<'_> {
             saturated,
             loop_use: replayed.loop_use,
             pool_use: replayed.pool_use,
+            policy: None,
             percentiles,
         }
     }

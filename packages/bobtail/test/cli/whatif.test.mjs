@@ -14,10 +14,8 @@ const LOAD = fixture('whatif-load.mjs');
 const OFF_AT_MOST = 0.02;
 const REQUESTS = 10_500;
 const GROUPS = 40;
-/** How long /hog blocks the loop, without and with the change. */
-const BUSY_MS = [20, 40];
-/** Of the change: what else /hog does is predicted to take twice as long, too. */
-const WRONG_AT_MOST = 0.25;
+/** How long /hog blocks the loop. */
+const BUSY_MS = 20;
 
 let home;
 let grouped;
@@ -49,7 +47,9 @@ const at = (outcome, percentile) => {
 
 before(async () => {
   home = mkdtempSync(join(tmpdir(), 'bobtail-whatif-'));
-  grouped = await recorded('grouped', nodes[0], ['groups', String(GROUPS)], { busyMs: BUSY_MS[0] });
+  grouped = await recorded('grouped', nodes[0], ['groups', String(GROUPS), 'hog'], {
+    busyMs: BUSY_MS,
+  });
 });
 
 after(() => rmSync(home, { recursive: true, force: true }));
@@ -84,7 +84,8 @@ for (const [index, [title, routes, env]] of PLANTED.entries()) {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       answer = await replayed(`planted-${index}-${attempt}`, node, routes, env);
       t.diagnostic(JSON.stringify(answer.fidelity?.off ?? answer.refused));
-      if (!answer.refused) break;
+      // A machine that is busy may not have run two threads of the pool at once.
+      if (!answer.refused && (!env || answer.fidelity.poolThreads === 2)) break;
     }
     assert.equal(answer.refused, undefined);
     assert.equal(answer.requests, REQUESTS);
@@ -96,18 +97,6 @@ for (const [index, [title, routes, env]] of PLANTED.entries()) {
     if (env) assert.equal(answer.fidelity.poolThreads, 2);
   });
 }
-
-test('what was predicted of a slower callback is what comes when it is slower', async (t) => {
-  const answer = await whatIf(grouped, '--set', 'route:/hog.exec=2');
-  const later = await recorded('slower', nodes[0], ['groups', String(GROUPS)], {
-    busyMs: BUSY_MS[1],
-  });
-  const really = (await whatIf(later)).fidelity.recordedNs['50'];
-  const [before, predicted] = [at(answer.unchanged, 50), at(answer.scenarios[0], 50)];
-  t.diagnostic(`p50 ${before / 1e6} ms, predicted ${predicted / 1e6}, came ${really / 1e6}`);
-  const wrong = Math.abs(predicted - really) / (really - before);
-  assert.ok(wrong > 0 && wrong < WRONG_AT_MOST, `${before} ${predicted} ${really}`);
-});
 
 test('scenarios come side by side, and what is waited for is ranked first', async () => {
   const sets = ['route:/hog=0.5', 'gc=0.7,pool=8', 'rate=0.5'];
@@ -125,6 +114,28 @@ test('scenarios come side by side, and what is waited for is ranked first', asyn
   assert.match(stdout, /which 10 % buys most/);
 });
 
+test('policies come side by side, each with its energy', async () => {
+  const policies = ['static:base', 'static:peak', 'queue-boost:window=16', 'oracle:tail=50'];
+  const flags = policies.flatMap((one) => ['--policy', one]);
+  const answer = await whatIf(grouped, '--tail', '50', ...flags, '--set', 'rate=2,policy=gc-boost');
+  const [loaded, base, peak, queue, oracle] = answer.scenarios;
+  assert.equal(at(base, 50), at(answer.unchanged, 50));
+  assert.deepEqual([base.policy.energy, base.policy.boosts], [1, 0]);
+  assert.deepEqual([peak.policy.energy, peak.policy.boostedShare], [2.712, 1]);
+  // Nearly all is work of the loop, which is 4.0 / 2.6 as fast.
+  const ratio = at(base, 50) / at(peak, 50);
+  assert.ok(ratio > 1.4 && ratio <= 4.0 / 2.6 + 0.001, String(ratio));
+  for (const { policy } of [queue, oracle]) {
+    assert.ok(policy.boosts > 0 && policy.energy > 1 && policy.energy < 2.712);
+    const premium = 1 + 1.712 * policy.boostedShare;
+    assert.ok(Math.abs(policy.energy - premium) < 1e-4, JSON.stringify(policy));
+  }
+  assert.match(loaded.policy.policy, /^gc-boost:hold=1ms/);
+  const { stdout } = await runBobtail(['whatif', grouped, '--policy', 'static:peak']);
+  assert.match(stdout, /energy +boosted/);
+  assert.match(stdout, /policy=static:peak .* 2\.712 +100\.0 %/);
+});
+
 test('a load that the loop cannot bear has no percentile', async () => {
   const { scenarios } = await whatIf(grouped, '--set', 'rate=50');
   assert.equal(scenarios[0].saturated, 'loop');
@@ -138,6 +149,9 @@ test('a change that is not understood says where and what is nearest', async () 
   const wrong = [
     ['gc=0.7,jitt=1', /^bobtail: unknown component `jitt` at position 8 .*nearest: jit/],
     ['route:/hogg=1', /unknown component `\/hogg` at position 1 .*nearest: route:GET \/hog/],
+    ['gc=0.7,policy=gc-bost', /unknown policy `gc-bost`, at position 15 .*nearest: gc-boost/],
+    ['policy=gc-boost:hold=5', /hold is "5", not a duration .*, at position 22 of/],
+    ['latency=1ms', /there is no policy, at position 1 of/],
     ['pool=0', /^bobtail: `0` at position 6 .* is not a number of threads/],
   ];
   for (const [set, message] of wrong) {

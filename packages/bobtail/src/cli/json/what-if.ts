@@ -11,6 +11,18 @@ export interface Predicted {
   readonly changeInterval: readonly [number, number] | null;
 }
 
+/** What a policy did with its lever. */
+export interface PolicyOutcome {
+  /** With all its settings. */
+  readonly policy: string;
+  readonly latencyNs: number;
+  readonly boosts: number;
+  /** Share of the time not at base speed. */
+  readonly boostedShare: number;
+  /** Modelled, by the same time at base speed. */
+  readonly energy: number;
+}
+
 /** What comes of one scenario. */
 export interface Outcome {
   readonly name: string;
@@ -18,6 +30,7 @@ export interface Outcome {
   readonly saturated: 'loop' | 'pool' | null;
   readonly loopUse: number;
   readonly poolUse: number;
+  readonly policy: PolicyOutcome | null;
   readonly percentiles: readonly Predicted[];
 }
 

@@ -4,9 +4,16 @@ import { parsePercentile } from '../quantity';
 
 interface WhatIfFlags {
   set: string[];
+  policy: string[];
+  latency?: string;
   tail?: string;
   json?: boolean;
   quiet: boolean;
+}
+
+/** A policy in the language of changes. */
+function policyScenario(policy: string, latency: string | undefined): string {
+  return latency === undefined ? `policy=${policy}` : `latency=${latency},policy=${policy}`;
 }
 
 /** Adds the verb. */
@@ -22,6 +29,13 @@ export function addWhatIf(program: Command): void {
       (value: string, values: readonly string[]) => [...values, value],
       [],
     )
+    .option(
+      '--policy <policy>',
+      'a scenario under a policy of boost, or under oracle or adrenaline; again for another',
+      (value: string, values: readonly string[]) => [...values, value],
+      [],
+    )
+    .option('--latency <duration>', 'of the lever of --policy (default: 20us)')
     .option('--tail <percentile>', 'where the tail begins (default: 99.9)')
     .option('--json', 'the answer as JSON')
     .option('-q, --quiet', 'no progress', false)
@@ -29,7 +43,7 @@ export function addWhatIf(program: Command): void {
       const { whatif } = await import('./whatif');
       await whatif({
         folder,
-        scenarios: flags.set,
+        scenarios: [...flags.set, ...flags.policy.map((one) => policyScenario(one, flags.latency))],
         ...(flags.tail === undefined ? {} : { percentile: parsePercentile(flags.tail, '--tail') }),
         format: flags.json ? 'json' : 'text',
         quiet: flags.quiet,

@@ -19,15 +19,19 @@ export function renderWhatIf(answer: WhatIf, look: Look): string {
 function scenarioLines(answer: WhatIf, look: Look): string[] {
   const { bold, dim } = look.colors;
   const titles = answer.percentiles.map(formatPercentile);
-  const header = [bold('what if'), ...titles.flatMap((one) => [one, '']), 'loop'].map((cell, i) =>
-    i === 0 ? cell : dim(cell),
+  const driven = answer.scenarios.some((one) => one.policy !== null) ? ['energy', 'boosted'] : [];
+  const header = [bold('what if'), ...titles.flatMap((one) => [one, '']), 'loop', ...driven].map(
+    (cell, i) => (i === 0 ? cell : dim(cell)),
   );
-  const rows = [answer.unchanged, ...answer.scenarios].map((one) => scenarioRow(one, answer));
+  const rows = [answer.unchanged, ...answer.scenarios].map((one) => {
+    return [...scenarioRow(one, answer), ...(driven.length > 0 ? policyCells(one) : [])];
+  });
   const figures = answer.percentiles.flatMap((): Column[] => [
     { align: 'right' },
     { align: 'right' },
   ]);
-  const columns: Column[] = [{ align: 'left', grow: true }, ...figures, { align: 'right' }];
+  const rights = ['loop', ...driven].map((): Column => ({ align: 'right' }));
+  const columns: Column[] = [{ align: 'left', grow: true }, ...figures, ...rights];
   const said = answer.scenarios.flatMap((one) => saturation(one, look));
   return [...alignRows(columns, [header, ...rows], look.width), ...said];
 }
@@ -45,6 +49,13 @@ function scenarioRow(one: Outcome, answer: WhatIf): string[] {
     ];
   });
   return [`  ${plain(one.name)}`, ...cells, `${Math.round(one.loopUse * 100)} %`];
+}
+
+/** Energy by the same time at base speed, and the share of the time that was boosted. */
+function policyCells({ policy }: Outcome): string[] {
+  return policy === null
+    ? ['', '']
+    : [policy.energy.toFixed(3), `${(policy.boostedShare * 100).toFixed(1)} %`];
 }
 
 /** `−31 %`; no change and no sure one look alike. */
@@ -95,6 +106,10 @@ function methodLine(answer: WhatIf): string {
   return (
     `${countOf(answer.requests, 'request')} replayed; without a change at most ${most} % off the ` +
     `recorded percentiles${pool === null ? '' : `; a pool of ${countOf(pool, 'thread')}`}. ` +
-    'Arrivals stay as recorded; the collector and caches do not adapt to a change.'
+    `Arrivals stay as recorded; the collector and caches do not adapt to a change.${
+      answer.scenarios.some((one) => one.policy !== null)
+        ? ' Energy is modelled; the recording counts as 2.6 GHz, a boost as 4.0 GHz.'
+        : ''
+    }`
   );
 }

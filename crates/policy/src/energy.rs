@@ -1,4 +1,4 @@
-//! Energy by a model, for hosts that count none: relative to a run at base speed.
+//! Energy by a model, for hosts that count none and for replays: relative to a run at base speed.
 //!
 //! Three points of the paper (VEE'19, Table 7 and section 7.1: 1.0, 1.676 and 2.712 of the energy
 //! at 2.6, 3.3 and 4.0 GHz), joined by power laws, since power goes with frequency to an exponent

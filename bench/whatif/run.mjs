@@ -1,0 +1,69 @@
+// Is what `bobtail whatif` predicts what comes? A component of a live service is changed by a known
+// factor, between two recordings.
+//
+//   node bench/whatif/run.mjs --out DIR [--rounds 2] [--node NODE] [--seconds-max 40]
+//
+// Each recording is a fresh service under the same open load. `again` repeats `first`, so that it
+// is known what two recordings of the same differ by. Each cell is written when it is done, so a
+// run that was cut off goes on; `node bench/whatif/tables.mjs DIR` prints the comparison.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { CELLS } from './cells.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const FIXTURES = join(root, 'packages/bobtail/test/cli/fixtures');
+const MAIN = join(root, 'packages/bobtail/dist/cli/main.js');
+
+const { values } = parseArgs({
+  options: {
+    out: { type: 'string' },
+    rounds: { type: 'string', default: '2' },
+    node: { type: 'string', default: join(root, 'node_modules/node24/bin/node') },
+    'seconds-max': { type: 'string', default: '3600' },
+  },
+});
+if (values.out === undefined) {
+  process.stderr.write('usage: node bench/whatif/run.mjs --out DIR [--rounds N] [--node NODE]\n');
+  process.exit(64);
+}
+
+function bobtail(args, env = {}) {
+  const options = { env: { ...process.env, ...env }, maxBuffer: 2 ** 28, encoding: 'utf8' };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], options);
+  if (status !== 0) throw new Error(`bobtail ${args[0]} ended with ${status}: ${stderr}`);
+  return stdout;
+}
+
+/** Records one cell and asks what its changes would bring; traces are not kept. */
+function measure({ service, load, env, sets = [] }) {
+  const folder = mkdtempSync(join(tmpdir(), 'bobtail-bench-whatif-'));
+  const out = join(folder, 'recording.bobtail');
+  const onPort = [process.execPath, join(FIXTURES, 'whatif-load.mjs'), 'open', ...load].join(' ');
+  const flags = ['--quiet', '--no-report', '--no-html', '--out', out, '--on-port', onPort];
+  const command = [values.node, join(FIXTURES, 'whatif-service.cjs'), ...service];
+  try {
+    bobtail(['record', ...flags, '--', ...command], env);
+    const options = sets.flatMap((one) => ['--set', one]);
+    return JSON.parse(bobtail(['whatif', out, '--json', '--tail', '99', ...options]));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+mkdirSync(values.out, { recursive: true });
+const version = execFileSync(values.node, ['--version'], { encoding: 'utf8' }).trim();
+const about = { node: version, cpus: availableParallelism(), cells: CELLS };
+writeFileSync(join(values.out, 'about.json'), `${JSON.stringify(about, null, 2)}\n`);
+const endMs = performance.now() + Number(values['seconds-max']) * 1000;
+for (let round = 1; round <= Number(values.rounds); round++) {
+  for (const [name, cell] of Object.entries(CELLS)) {
+    const file = join(values.out, `${round}-${name}.json`);
+    if (existsSync(file) || performance.now() + cell.seconds * 1000 > endMs) continue;
+    writeFileSync(file, `${JSON.stringify(measure(cell), null, 2)}\n`);
+    process.stdout.write(`${file}\n`);
+  }
+}

@@ -1,0 +1,276 @@
+//! The pace: how fast the loop's thread runs while a policy drives a lever.
+//!
+//! The policy is the one that runs live, so it may know no more here than its sensor tells there:
+//! the same queue, the same head, the same sums, looked at when the same things happen.
+
+use std::collections::VecDeque;
+
+use bobtail_policy::{
+    Collection, CollectionKind, Decider, Decision, LeverFacts, LoopTotals, Reading, Reasons, Speed,
+};
+use bobtail_trace::record::Ns;
+
+use crate::foresight::Foresight;
+use crate::ledger::{Boost, Ledger};
+use crate::scheme::{Drive, Scheme};
+
+/// Without work for so long, the live driver sleeps until the loop goes to work.
+const IDLE_NS: u64 = 2_000_000;
+/// A turn of the loop in which nothing was dispatched and that was shorter ran no callback.
+const TURN_NS: u64 = 2_000;
+const NEVER: Ns = Ns::MAX;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    decider: Box<dyn Decider>,
+    /// What only a scheme that cannot run live knows.
+    pub foresight: Option<Foresight>,
+    drive: Drive,
+    /// In force, relative to base.
+    ratio: f64,
+    /// Asked for last, and what is not in force yet.
+    asked: Speed,
+    pending: VecDeque<(Ns, f64)>,
+    look_ns: Ns,
+    /// Until then everything happened.
+    at_ns: Ns,
+    is_asleep: bool,
+    /// What the sensor shows.
+    collection: Option<Collection>,
+    queue_length: u32,
+    head_ns: Option<Ns>,
+    is_dispatched: bool,
+    /// A job of this answer of the kernel began.
+    is_job: bool,
+    totals: LoopTotals,
+    ledger: Ledger,
+}
+
+impl Pace {
+    /// At base speed; energy counts from `from_ns` on.
+    pub(crate) fn new(drive: &Drive, foresight: Option<Foresight>, from_ns: Ns) -> Self {
+        let facts = LeverFacts {
+            latency_ns: drive.lever.latency_ns,
+        };
+        let mut pace = Self {
+            decider: drive.scheme.start(&facts),
+            foresight,
+            drive: *drive,
+            ratio: 1.0,
+            asked: Speed::Base,
+            pending: VecDeque::new(),
+            look_ns: NEVER,
+            at_ns: 0,
+            is_asleep: true,
+            collection: None,
+            queue_length: 0,
+            head_ns: None,
+            is_dispatched: false,
+            is_job: false,
+            totals: LoopTotals::default(),
+            ledger: Ledger::new(from_ns),
+        };
+        if let Scheme::Policy(bobtail_policy::Policy::Static(_)) = drive.scheme {
+            // It has stood there since the service started.
+            pace.look();
+            pace.come_into_force(NEVER);
+        }
+        pace
+    }
+
+    /// Does so much work of the thread; when it is done.
+    pub(crate) fn work(&mut self, work_ns: u64) -> Ns {
+        let mut left_ns = work_ns as f64;
+        loop {
+            let end_ns = self.at_ns + (left_ns / self.ratio).ceil() as u64;
+            let next_ns = self.next_ns().max(self.at_ns);
+            if end_ns <= next_ns {
+                self.ledger.run(self.at_ns, end_ns, self.ratio);
+                self.at_ns = end_ns;
+                return end_ns;
+            }
+            left_ns -= (next_ns - self.at_ns) as f64 * self.ratio;
+            self.ledger.run(self.at_ns, next_ns, self.ratio);
+            self.at_ns = next_ns;
+            self.happen();
+        }
+    }
+
+    /// Lets time pass in which the thread does nothing that a speed would change.
+    pub(crate) fn pass(&mut self, until_ns: Ns) {
+        while self.at_ns < until_ns {
+            let next_ns = self.next_ns().clamp(self.at_ns, until_ns);
+            self.ledger.pass(self.at_ns, next_ns, self.ratio);
+            self.at_ns = next_ns;
+            if next_ns < until_ns {
+                self.happen();
+            }
+        }
+    }
+
+    /// The same while the loop sleeps: who looks then finds nothing, and soon looks no more.
+    pub(crate) fn sleep(&mut self, until_ns: Ns) {
+        let asleep_ns = self.at_ns.saturating_add(IDLE_NS);
+        self.pass(until_ns.min(asleep_ns));
+        if until_ns <= asleep_ns {
+            return;
+        }
+        while self.asked != Speed::Base && self.look_ns < until_ns {
+            self.pass(self.look_ns);
+            self.happen();
+        }
+        self.is_asleep = true;
+        self.look_ns = NEVER;
+        self.pass(until_ns);
+    }
+
+    /// The loop asks the kernel: nothing runs and nothing waits.
+    pub(crate) fn poll_enter(&mut self) {
+        self.end_event();
+        (self.head_ns, self.queue_length) = (None, 0);
+        if self.sees_work() {
+            self.look();
+        }
+    }
+
+    /// It has an answer.
+    pub(crate) fn poll_leave(&mut self, ready: u32) {
+        (self.is_dispatched, self.is_job) = (false, false);
+        self.head_ns = Some(self.at_ns);
+        self.queue_length = ready;
+        if ready > 0 {
+            self.totals.polls += 1;
+            self.totals.queue_lengths += u64::from(ready);
+        }
+        if std::mem::take(&mut self.is_asleep) || self.sees_work() {
+            self.look();
+        }
+    }
+
+    fn sees_work(&self) -> bool {
+        self.foresight.as_ref().is_some_and(Foresight::sees_work)
+    }
+
+    /// An event that the kernel told begins. Jobs of the pool that are done come as one.
+    pub(crate) fn dispatch(&mut self, is_job: bool) {
+        if is_job && std::mem::replace(&mut self.is_job, true) {
+            return;
+        }
+        if self.is_dispatched {
+            self.end_event();
+        }
+        self.is_dispatched = true;
+        self.queue_length = self.queue_length.saturating_sub(1);
+        self.head_ns = Some(self.at_ns);
+    }
+
+    fn end_event(&mut self) {
+        let Some(begin_ns) = self.head_ns else {
+            return;
+        };
+        let ran_ns = self.at_ns.saturating_sub(begin_ns);
+        if self.is_dispatched || ran_ns >= TURN_NS {
+            self.totals.events += 1;
+            self.totals.events_ns += ran_ns;
+        }
+    }
+
+    /// A collection begins.
+    pub(crate) fn collect(&mut self, kind: CollectionKind) {
+        let begin_ns = self.at_ns;
+        self.collection = Some(Collection { kind, begin_ns });
+        self.look();
+    }
+
+    /// It is over.
+    pub(crate) fn collected(&mut self) {
+        self.collection = None;
+        self.look();
+    }
+
+    /// A request is answered.
+    pub(crate) fn answered(&mut self, request: u32) {
+        if let Some(foresight) = &mut self.foresight
+            && foresight.answer(request)
+        {
+            self.look();
+        }
+    }
+
+    /// Until when everything happened.
+    pub(crate) fn at_ns(&self) -> Ns {
+        self.at_ns
+    }
+
+    /// What it came to at the end.
+    pub(crate) fn finish(mut self) -> Ledger {
+        self.ledger.end_boost(self.at_ns);
+        self.ledger
+    }
+
+    fn next_ns(&self) -> Ns {
+        let pending = self.pending.front().map_or(NEVER, |one| one.0);
+        let coming = self.foresight.as_ref().map_or(NEVER, Foresight::next_ns);
+        pending.min(self.look_ns).min(coming)
+    }
+
+    fn happen(&mut self) {
+        let now = self.at_ns;
+        self.come_into_force(now);
+        let comes = self.foresight.as_mut().is_some_and(|one| one.come(now));
+        if comes || self.look_ns <= now {
+            self.look();
+        }
+    }
+
+    fn look(&mut self) {
+        let now = self.at_ns;
+        let reading = Reading {
+            now_ns: now,
+            collection: self.collection,
+            queue_length: self.queue_length,
+            head_ns: self
+                .head_ns
+                .map_or(0, |begin_ns| now.saturating_sub(begin_ns)),
+            totals: self.totals,
+        };
+        let decision = match &self.foresight {
+            Some(foresight) => foresight.decide(self.head_ns.is_some()),
+            None => self.decider.decide(&reading),
+        };
+        let Decision {
+            speed,
+            reasons,
+            look_again_ns,
+        } = decision;
+        // A look at once again would be for ever.
+        self.look_ns = look_again_ns.map_or(NEVER, |ns| ns.max(now + 1));
+        if speed != self.asked {
+            self.ask(now, speed, reasons);
+        }
+    }
+
+    fn ask(&mut self, now: Ns, speed: Speed, reasons: Reasons) {
+        self.asked = speed;
+        self.ledger.end_boost(now);
+        if speed == Speed::Peak {
+            self.ledger.begin_boost(Boost {
+                from_ns: now,
+                to_ns: now,
+                reasons,
+            });
+        }
+        let lever = &self.drive.lever;
+        let effective_ns = now.saturating_add(lever.latency_ns);
+        self.pending.push_back((effective_ns, lever.ratio(speed)));
+        self.come_into_force(now);
+    }
+
+    fn come_into_force(&mut self, now: Ns) {
+        while let Some(&(_, ratio)) = self.pending.front().filter(|one| one.0 <= now) {
+            self.ratio = ratio;
+            self.pending.pop_front();
+        }
+    }
+}

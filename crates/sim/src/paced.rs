@@ -1,0 +1,117 @@
+//! What holds for every replay under a policy, on traces that grow from a seed.
+
+use bobtail_policy::Reasons;
+use proptest::prelude::*;
+
+use crate::invariants::grown;
+use crate::model::{Action, Model};
+use crate::{Components, Replayed, Scenario, parse, replay};
+
+const POLICIES: [&str; 7] = [
+    "policy=static:base",
+    "policy=static:3.3",
+    "latency=500us,policy=gc-boost:worth=0",
+    "policy=queue-boost:window=16,period=50us,hold=0ns",
+    "latency=0ns,policy=combined:window=16",
+    "policy=oracle:tail=90",
+    "policy=adrenaline:tail=90,types=2",
+];
+
+fn scenario(text: &str, components: &Components) -> Scenario {
+    parse(text, components).expect("a policy")
+}
+
+fn replayed(text: &str, model: &Model, components: &Components) -> Replayed {
+    replay(model, &scenario(text, components), components)
+}
+
+/// All work that a speed changes, and the steps it is in.
+fn work_ns(model: &Model) -> (u64, u64) {
+    let steps = model.steps.iter();
+    let work_ns: u64 = steps
+        .map(|step| step.work_ns[..4].iter().sum::<u64>())
+        .sum();
+    (work_ns, model.steps.len() as u64)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        cases: 24,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn at_base_speed_nothing_changes(seed in any::<u64>()) {
+        let (model, components) = grown(seed, 4_000);
+        let unchanged = replay(&model, &Scenario::unchanged(), &components);
+        let base = replayed("policy=static:base", &model, &components);
+        prop_assert_eq!(&base.latencies_ns, &unchanged.latencies_ns);
+        prop_assert_eq!(base.ledger.relative_energy(), 1.0);
+        // A lever that is slower than the recording is long never helps.
+        let late = replayed("latency=1s,policy=gc-boost", &model, &components);
+        let (from_ns, to_ns) = model.span_ns;
+        if model.events.iter().all(|one| one.lead_gc_kind.is_none()) && to_ns - from_ns < 1 << 29 {
+            prop_assert_eq!(&late.latencies_ns, &unchanged.latencies_ns);
+        }
+    }
+
+    #[test]
+    fn energy_accounting_closes(seed in any::<u64>(), policy in 0..POLICIES.len()) {
+        let (model, components) = grown(seed, 4_000);
+        let told = replayed(POLICIES[policy], &model, &components);
+        let speeds = told.ledger.speeds();
+        let total_ns: u64 = speeds.iter().map(|one| one.total_ns).sum();
+        prop_assert!(speeds.iter().all(|one| one.worked_ns <= one.total_ns));
+        // Each time at its power, and together between the lowest and the highest of them.
+        let powers = speeds.iter().map(|one| bobtail_policy::relative_power(one.ratio));
+        let energy: f64 = speeds.iter().zip(powers.clone())
+            .map(|(one, power)| one.total_ns as f64 * power).sum();
+        let relative = told.ledger.relative_energy();
+        prop_assert!((relative - energy / total_ns as f64).abs() < 1e-9);
+        let most = powers.fold(0.0_f64, f64::max);
+        prop_assert!((1.0 - 1e-9..=most + 1e-9).contains(&relative), "{}", relative);
+    }
+
+    #[test]
+    fn the_same_work_is_done_at_any_speed(seed in any::<u64>(), policy in 0..POLICIES.len()) {
+        let (mut model, components) = grown(seed, 4_000);
+        // From the very first event, so that all of it is charged.
+        model.span_ns.0 = 0;
+        model.events.iter_mut().for_each(|one| (one.lead_ns, one.lead_gc_ns) = (0, 0));
+        (model.lead_busy_ns, model.lead_woken_ns) = (0, 0);
+        let told = replayed(POLICIES[policy], &model, &components);
+        let done = told.ledger.speeds().iter().map(|one| one.worked_ns as f64 * one.ratio);
+        let done_ns: f64 = done.sum();
+        let (due_ns, steps) = work_ns(&model);
+        // Each step ends on a whole nanosecond, at up to 4.0 / 2.6 of base speed.
+        let rounded_ns = 2.0 * steps as f64 + 1.0;
+        let more_ns = done_ns - due_ns as f64;
+        prop_assert!((-1.0..=rounded_ns).contains(&more_ns), "{} of {}", done_ns, due_ns);
+    }
+
+    #[test]
+    fn nothing_is_boosted_without_a_reason(seed in any::<u64>(), policy in 2..POLICIES.len()) {
+        let (model, components) = grown(seed, 4_000);
+        let told = replayed(POLICIES[policy], &model, &components);
+        let boosts = &told.ledger.boosts;
+        for one in boosts {
+            prop_assert!(!one.reasons.is_empty() && one.reasons != Reasons::HOLD);
+            prop_assert!(one.from_ns <= one.to_ns);
+        }
+        prop_assert!(boosts.windows(2).all(|pair| pair[0].to_ns <= pair[1].from_ns));
+        let collects = model.steps.iter().any(|step| matches!(step.action, Action::Collect(_)))
+            || model.events.iter().any(|one| one.lead_gc_kind.is_some());
+        if policy == 2 && !collects {
+            prop_assert!(told.ledger.boosts.is_empty());
+        }
+    }
+
+    #[test]
+    fn the_same_policy_gives_the_same_answer(seed in any::<u64>(), policy in 0..POLICIES.len()) {
+        let (model, components) = grown(seed, 3_000);
+        let (again, _) = grown(seed, 3_000);
+        let told = replayed(POLICIES[policy], &model, &components);
+        prop_assert_eq!(&told, &replayed(POLICIES[policy], &again, &components));
+    }
+}

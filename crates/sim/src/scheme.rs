@@ -1,0 +1,196 @@
+//! Schemes: the policies that run live, and those that only a replay can follow.
+//!
+//! The latter know what a live service cannot: which requests will be slow, and what a request
+//! asks for before it is read. They bound what the former can reach.
+
+use std::fmt;
+
+use bobtail_policy::{Decider, LeverFacts, Policy, Speed, StaticSpeed};
+
+/// Frequencies of the paper's machine (VEE'19, section 3), of which the model of energy tells.
+const BASE_KHZ: u32 = 2_600_000;
+const PEAK_KHZ: u32 = 4_000_000;
+/// From a decision to the new speed, where nothing else is said.
+pub(crate) const LATENCY_NS: u64 = 20_000;
+
+/// Who decides.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Scheme {
+    Policy(Policy),
+    /// Peak speed while the loop works and a request is open that would be in the tail at base
+    /// speed: nobody can know that live.
+    Oracle {
+        /// Where the tail begins.
+        tail: f64,
+    },
+    /// Adrenaline as the paper compares with it (VEE'19, section 6.4): peak speed while a request
+    /// is open of one of the types that are most likely to be in the tail.
+    Adrenaline {
+        tail: f64,
+        /// How many types.
+        types: u32,
+    },
+}
+
+/// The lever of a replay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplayedLever {
+    pub latency_ns: u64,
+    pub base_khz: u32,
+    pub peak_khz: u32,
+}
+
+impl Default for ReplayedLever {
+    fn default() -> Self {
+        Self {
+            latency_ns: LATENCY_NS,
+            base_khz: BASE_KHZ,
+            peak_khz: PEAK_KHZ,
+        }
+    }
+}
+
+impl ReplayedLever {
+    /// A speed relative to base.
+    pub(crate) fn ratio(&self, speed: Speed) -> f64 {
+        let khz = match speed {
+            Speed::Peak => self.peak_khz,
+            Speed::Khz(khz) => khz,
+            _ => self.base_khz,
+        };
+        f64::from(khz) / f64::from(self.base_khz)
+    }
+}
+
+/// A scheme with its lever.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Drive {
+    pub scheme: Scheme,
+    pub lever: ReplayedLever,
+}
+
+/// What is wrong with the name of a scheme, and at which byte of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SchemeError {
+    pub at: usize,
+    pub problem: String,
+    /// The name is of none.
+    pub is_unknown: bool,
+}
+
+const ORACLE: &str = "oracle";
+const ADRENALINE: &str = "adrenaline";
+const TAIL: f64 = 99.0;
+
+impl Scheme {
+    /// The names there are.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Policy::names().chain([ORACLE, ADRENALINE])
+    }
+
+    pub(crate) fn parse(text: &str) -> Result<Self, SchemeError> {
+        let (name, settings) = text.split_once(':').unwrap_or((text, ""));
+        let known = match name {
+            ORACLE => Self::Oracle { tail: TAIL },
+            ADRENALINE => Self::Adrenaline {
+                tail: TAIL,
+                types: 1,
+            },
+            _ => {
+                let parsed = text.parse::<Policy>().map(Self::Policy);
+                return parsed.map_err(|error| SchemeError {
+                    at: error.at,
+                    problem: error.problem.to_string(),
+                    is_unknown: !Policy::names().any(|one| one == name),
+                });
+            }
+        };
+        let mut scheme = known;
+        let mut at = name.len() + 1;
+        for setting in settings.split(',').filter(|_| !settings.is_empty()) {
+            scheme.set(name, setting, at)?;
+            at += setting.len() + 1;
+        }
+        Ok(scheme)
+    }
+
+    fn set(&mut self, name: &str, setting: &str, at: usize) -> Result<(), SchemeError> {
+        let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
+        let error = |at: usize, problem: String| SchemeError {
+            at,
+            problem,
+            is_unknown: false,
+        };
+        let value_at = at + key.len() + 1;
+        match (self, key) {
+            (Self::Oracle { tail } | Self::Adrenaline { tail, .. }, "tail") => {
+                let number = value.parse().ok().filter(|one| (50.0..100.0).contains(one));
+                let wrong =
+                    || format!("tail is \"{value}\", not a percentile from 50 to below 100");
+                *tail = number.ok_or_else(|| error(value_at, wrong()))?;
+            }
+            (Self::Adrenaline { types, .. }, "types") => {
+                let number = value.parse().ok().filter(|one| (1..=1000).contains(one));
+                let wrong = || format!("types is \"{value}\", not a whole number from 1 to 1000");
+                *types = number.ok_or_else(|| error(value_at, wrong()))?;
+            }
+            (scheme, _) => {
+                let has = match scheme {
+                    Self::Adrenaline { .. } => "tail, types",
+                    _ => "tail",
+                };
+                let problem = format!("{name} has no setting \"{key}\"; it has {has}");
+                return Err(error(at, problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// What decides by readings alone; base speed where foresight does.
+    pub(crate) fn start(&self, lever: &LeverFacts) -> Box<dyn Decider> {
+        match self {
+            Self::Policy(policy) => policy.start(lever),
+            Self::Oracle { .. } | Self::Adrenaline { .. } => {
+                Box::new(StaticSpeed { speed: Speed::Base })
+            }
+        }
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Policy(policy) => policy.fmt(f),
+            Self::Oracle { tail } => write!(f, "{ORACLE}:tail={tail}"),
+            Self::Adrenaline { tail, types } => {
+                write!(f, "{ADRENALINE}:tail={tail},types={types}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemes_are_read_with_their_settings_and_errors_tell_where() {
+        for text in [
+            "oracle:tail=99.9",
+            "adrenaline:tail=95,types=3",
+            "static:peak",
+        ] {
+            assert_eq!(Scheme::parse(text).unwrap().to_string(), text);
+        }
+        let error = |text: &str| {
+            let error = Scheme::parse(text).unwrap_err();
+            (error.at, error.problem)
+        };
+        let no_key = "oracle has no setting \"k\"; it has tail".to_owned();
+        assert_eq!(error("oracle:tail=99,k=1"), (15, no_key));
+        assert_eq!(error("adrenaline:types=0").0, 17);
+        assert_eq!(error("gc-boost:hold=x").0, 14);
+        assert!(Scheme::parse("gc-bost").unwrap_err().is_unknown);
+    }
+}
