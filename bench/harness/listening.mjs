@@ -12,8 +12,8 @@ export class NotListening extends Error {
   }
 }
 
-/** What `child` tells when it listens; rejects with `NotListening`. */
-export function listening(child) {
+/** What `child` tells when it listens; rejects with `NotListening`, also after `msMax`. */
+export function listening(child, msMax = START_MS_MAX) {
   return new Promise((resolve, reject) => {
     let [text, errors] = ['', ''];
     const settle = (act) => {
@@ -23,7 +23,7 @@ export function listening(child) {
     };
     const fail = (why) => settle(() => reject(new NotListening(why, errors.trim())));
     const onExit = (code, signal) => fail(`ended with ${code ?? signal}`);
-    const limit = setTimeout(() => fail('does not listen'), START_MS_MAX);
+    const limit = setTimeout(() => fail('does not listen'), msMax);
     child.stderr.on('data', (chunk) => {
       errors = (errors + chunk).slice(-KEPT_CHARACTERS);
     });

@@ -14,9 +14,9 @@ const here = fileURLToPath(new URL('.', import.meta.url));
 export class ArmUnavailable extends Error {}
 
 /** What the service tells of itself, once it listens. */
-async function told(child) {
+async function told(child, msMax) {
   try {
-    return await listening(child);
+    return await listening(child, msMax);
   } catch (error) {
     if (!(error instanceof NotListening)) throw error;
     const line = error.errors.split('\n').find((one) => /error/i.test(one)) ?? error.errors;
@@ -27,14 +27,14 @@ async function told(child) {
 export class Service {
   static async start(name, { node, service, arm, environment, connections }) {
     const script = join(here, 'services', `${service}.cjs`);
-    const [command, args] = arm.wrap.length
-      ? [node, [...arm.wrap, node, script]]
-      : [node, [...arm.nodeArgs, script]];
+    const command = arm.wrap.length
+      ? [node, ...arm.wrap, node, script]
+      : [...(arm.under ?? []), node, ...arm.nodeArgs, script];
     const env = { ...process.env, ...environment, ...arm.env };
-    const pinned = ['-c', String(SERVER_CORE), command, ...args];
+    const pinned = ['-c', String(SERVER_CORE), ...command];
     const child = spawn('taskset', pinned, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     try {
-      const { port, pid } = await told(child);
+      const { port, pid } = await told(child, arm.startMsMax);
       const open = await Connections.open(port, connections);
       return new Service(name, arm, child, pid, open);
     } catch (error) {
