@@ -15,13 +15,13 @@ use crate::act::plan::{self, Plan};
 use crate::act::{self, counters, senses};
 use crate::clock::monotonic_ns;
 use crate::fd_table;
-use crate::loop_state::{even_paused, is_paused, state};
 use crate::messages;
 use crate::napi::{Callback, CallbackInfo, Env, Scope, Value};
 use crate::pauses;
 use crate::ready_helper;
 use crate::start::{self, Mechanism, Started};
 use crate::strings::{BYTES_MAX, Origin};
+use crate::thread::{even_paused, is_paused, state};
 use crate::trace_file::Description;
 use crate::v8;
 

@@ -6,11 +6,11 @@
 use std::sync::Once;
 
 use crate::act::senses;
-use crate::{loop_state, registry};
+use crate::{registry, thread};
 
 unsafe extern "C" fn in_child() {
     registry::set_forked();
-    loop_state::forget();
+    thread::forget();
     senses::forget();
 }
 

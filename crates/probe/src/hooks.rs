@@ -18,7 +18,8 @@ use std::ffi::c_int;
 use crate::act::senses;
 use crate::fd_table::{self, Entry};
 use crate::got::Replacement;
-use crate::loop_state::{LoopState, state};
+use crate::loop_state::LoopState;
+use crate::thread::state;
 
 /// Functions without which nothing can be recorded; the first `REQUIRED` of `REPLACEMENTS`.
 pub const REQUIRED: usize = 7;

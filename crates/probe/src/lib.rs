@@ -45,6 +45,7 @@ mod start;
 mod strings;
 mod switches;
 mod symbols;
+mod thread;
 mod timers;
 mod total_bound;
 mod trace_file;

@@ -15,10 +15,11 @@ use crate::clock::monotonic_ns;
 use crate::function_entry;
 use bobtail_trace::record::CodePlace;
 
-use crate::loop_state::{LoopState, state};
+use crate::loop_state::LoopState;
 use crate::napi::{self, Value};
 use crate::own_files;
 use crate::stack_frames::{V8, v8};
+use crate::thread::state;
 use crate::v8::{Class, Opener};
 
 /// Frames looked at for one of the application.
@@ -82,7 +83,7 @@ unsafe extern "C" fn interrupted(isolate: *mut c_void, _: *mut c_void) {
         // SAFETY: a frame of this moment.
         unsafe { stack.write(frame) };
     }
-    if let Some(state) = crate::loop_state::state() {
+    if let Some(state) = crate::thread::state() {
         state.end_work(depth);
     }
 }
@@ -195,7 +196,7 @@ impl Stack<'_> {
         let function = &function[..function_length];
         let file = decoded(&mut file[..file_length]);
         // Taken anew: V8 was called in between.
-        if let Some(state) = crate::loop_state::state() {
+        if let Some(state) = crate::thread::state() {
             write(state, function, file, position);
         }
     }

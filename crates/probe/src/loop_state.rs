@@ -1,11 +1,9 @@
 //! What the probe keeps per event loop, and how what it sees becomes records.
 //!
-//! One value per thread, reached through a thread-local pointer. A reference to it never lives
-//! across a call into libuv or JavaScript, because those come back through other wrappers.
+//! One value per thread, reached through `thread`. A reference to it never lives across a call into
+//! libuv or JavaScript, because those come back through other wrappers.
 
-use std::cell::Cell;
 use std::ffi::c_int;
-use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -72,98 +70,6 @@ pub struct LoopState {
     pub has_helper: bool,
     /// Ports this process listens on: tells servers' connections from clients'.
     pub ports: Vec<u16>,
-}
-
-/// What a thread knows of itself; one value, because in a loaded module each look-up is a call.
-struct Thread {
-    state: Cell<*mut LoopState>,
-    /// The state while recording is paused: the wrapped functions must not find it.
-    aside: Cell<*mut LoopState>,
-    /// When this pool thread took its job.
-    taken_ns: Cell<u64>,
-}
-
-thread_local! {
-    static THREAD: Thread = const {
-        Thread {
-            state: Cell::new(null_mut()),
-            aside: Cell::new(null_mut()),
-            taken_ns: Cell::new(0),
-        }
-    };
-}
-
-/// The state of this thread's loop.
-///
-/// The reference must not live across calls into libuv or JavaScript.
-#[inline(always)]
-pub fn state<'a>() -> Option<&'a mut LoopState> {
-    // SAFETY: set by `install` to a box that is only freed by `take`, on this thread.
-    THREAD.with(|thread| unsafe { thread.state.get().as_mut() })
-}
-
-/// Makes this thread's loop a recorded one.
-pub fn install(state: Box<LoopState>) {
-    THREAD.with(|thread| thread.state.set(Box::into_raw(state)));
-}
-
-/// The state of this thread's loop, also while recording is paused.
-///
-/// As with `state`, the reference must not live across calls into libuv or JavaScript.
-pub fn even_paused<'a>() -> Option<&'a mut LoopState> {
-    // SAFETY: as in `state`.
-    state().or_else(|| THREAD.with(|thread| unsafe { thread.aside.get().as_mut() }))
-}
-
-/// Recording of this thread is paused.
-pub fn is_paused() -> bool {
-    THREAD.with(|thread| !thread.aside.get().is_null())
-}
-
-/// Hides the state from everything but `even_paused`.
-pub fn put_aside() {
-    THREAD.with(|thread| thread.aside.set(thread.state.replace(null_mut())));
-}
-
-/// Shows a hidden state again and gives it.
-pub fn take_up<'a>() -> Option<&'a mut LoopState> {
-    if !is_paused() {
-        return None;
-    }
-    THREAD.with(|thread| thread.state.set(thread.aside.replace(null_mut())));
-    state()
-}
-
-/// Ends recording on this thread, paused or not.
-pub fn take() -> Option<Box<LoopState>> {
-    take_up();
-    let state = THREAD.with(|thread| thread.state.replace(null_mut()));
-    // SAFETY: the box of `install`.
-    (!state.is_null()).then(|| unsafe { Box::from_raw(state) })
-}
-
-/// Forgets the state without freeing it: it is that of another process.
-pub fn forget() {
-    THREAD.with(|thread| {
-        thread.state.set(null_mut());
-        thread.aside.set(null_mut());
-    });
-}
-
-/// A thread without a recorded loop took a job from the thread pool now. Of a paused loop's own
-/// thread nothing is kept: it submitted one.
-#[inline]
-pub fn note_taken() {
-    THREAD.with(|thread| {
-        if thread.aside.get().is_null() {
-            thread.taken_ns.set(monotonic_ns());
-        }
-    });
-}
-
-/// When this pool thread took its job; 0 when this is no pool thread.
-pub fn taken_ns() -> u64 {
-    THREAD.with(|thread| thread.taken_ns.get())
 }
 
 impl LoopState {

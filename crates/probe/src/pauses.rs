@@ -10,13 +10,13 @@ use bobtail_trace::layout::{LAST_EVENT, live};
 use bobtail_trace::record::MarkKind;
 
 use crate::clock::{RealtimeOffset, monotonic_ns};
-use crate::loop_state::{self, LoopState, Poll};
+use crate::loop_state::{LoopState, Poll};
 use crate::napi::{Env, Scope};
 use crate::not_running::NotRunning;
 use crate::pool::{self, Jobs};
 use crate::switches::Switches;
 use crate::v8::Work;
-use crate::{libuv, ready_helper, registry, v8, watchdog};
+use crate::{libuv, ready_helper, registry, thread, v8, watchdog};
 
 /// What a loop had at work and takes up again.
 #[derive(Debug, Default, Clone, Copy)]
@@ -27,7 +27,7 @@ pub struct Equipment {
 
 /// Stops recording the loop of this thread; false when it was not being recorded.
 pub fn pause() -> bool {
-    let Some(state) = loop_state::state() else {
+    let Some(state) = thread::state() else {
         return false;
     };
     state.end();
@@ -45,28 +45,28 @@ pub fn pause() -> bool {
     state.cpu_timer = None;
     registry::rest(shared.index);
     pool::rest();
-    loop_state::put_aside();
+    thread::put_aside();
     true
 }
 
 /// Goes on recording the loop of this thread; false when it was not paused.
 pub fn resume() -> bool {
-    if !loop_state::is_paused() {
+    if !thread::is_paused() {
         return false;
     }
-    let env = loop_state::even_paused().map_or(0, |state| state.env);
+    let env = thread::even_paused().map_or(0, |state| state.env);
     // SAFETY: the environment that started the recording calls.
     let scope = unsafe { Scope::new(env as Env) };
     // As at the start, before the loop is recorded: V8 is made to call what is put in. What is
     // refused now was refused, and told, at the start.
     let (hooks, _) = v8::hook(scope);
-    let Some(state) = loop_state::take_up() else {
+    let Some(state) = thread::take_up() else {
         return false;
     };
     state.hooks = hooks;
     if state.writer.live.get(live::EVENT) >= LAST_EVENT {
         // Numbers have run out: paused for good.
-        loop_state::put_aside();
+        thread::put_aside();
         return false;
     }
     state.poll = Poll::default();

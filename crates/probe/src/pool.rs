@@ -12,9 +12,10 @@ use bobtail_trace::record::{LoopKind, LossKind, ReadyQuality};
 
 use crate::clock::monotonic_ns;
 use crate::libuv::{self, work};
-use crate::loop_state::{LoopState, state};
+use crate::loop_state::LoopState;
 use crate::pool_name;
 use crate::symbols::Symbols;
+use crate::thread::state;
 use crate::trampoline;
 
 /// Address of the pool's mutex; 0 when jobs are not followed.

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 use crate::clock::monotonic_ns;
 use crate::fd_table;
-use crate::loop_state::even_paused;
 use crate::registry;
+use crate::thread::even_paused;
 
 const EVENTS_MAX: usize = 256;
 /// The thread's own epoll set; -1 while there is none.

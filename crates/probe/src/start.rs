@@ -15,7 +15,7 @@ use crate::fd_table::{self, Kind};
 use crate::got::{self, Patched};
 use crate::interjection::Deferred;
 use crate::libuv::{self, uv_loop};
-use crate::loop_state::{self, LoopState, Poll};
+use crate::loop_state::{LoopState, Poll};
 use crate::messages::Wakeup;
 use crate::not_running::NotRunning;
 use crate::pauses::Equipment;
@@ -30,7 +30,9 @@ use crate::timers::NodeHandles;
 use crate::trace_file::Description;
 use crate::v8::Work;
 use crate::writer::{Live, Writer};
-use crate::{cpu_timer, fork, hooks, location, mapper, napi, platform, ready_helper, v8, watchdog};
+use crate::{
+    cpu_timer, fork, hooks, location, mapper, napi, platform, ready_helper, thread, v8, watchdog,
+};
 
 /// Why a loop cannot be recorded.
 #[derive(Debug)]
@@ -133,7 +135,7 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
         start_ns: description.start_ns,
     };
     make_known(uv_loop, shared, memory);
-    loop_state::install(state);
+    thread::install(state);
     pool::wake();
     pool::adopt(uv_loop);
     Ok(started)
@@ -141,7 +143,7 @@ pub fn start(uv_loop: usize, env: usize, mut description: Description) -> Result
 
 /// Refuses what cannot be recorded, and does what is done once per process.
 fn prepare(uv_loop: usize) -> Result<Patched, Refusal> {
-    if loop_state::state().is_some() {
+    if thread::state().is_some() {
         return Err(Refusal::new(
             "BOBTAIL_STATE",
             "this thread is already recorded",
@@ -381,8 +383,8 @@ extern "C" fn at_exit() {
 
 /// Ends the recording of this thread; its memory stays mapped. False when it was not recorded.
 pub fn stop() -> bool {
-    let was_paused = loop_state::is_paused();
-    let Some(mut state) = loop_state::take() else {
+    let was_paused = thread::is_paused();
+    let Some(mut state) = thread::take() else {
         return false;
     };
     if was_paused {

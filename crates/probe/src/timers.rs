@@ -9,8 +9,9 @@ use bobtail_trace::record::{LoopKind, ReadyQuality};
 
 use crate::clock::monotonic_ns;
 use crate::libuv::{self, handle, timer};
-use crate::loop_state::{LoopState, state};
+use crate::loop_state::LoopState;
 use crate::symbols::symbols;
+use crate::thread::state;
 use crate::trampoline;
 
 /// Node's own handles on a loop; 0 not found.

@@ -12,7 +12,7 @@ use bobtail_trace::layout::live;
 
 use crate::fd_table;
 use crate::libuv::{self, request, stream, watcher};
-use crate::loop_state::state;
+use crate::thread::state;
 use crate::{pool, timers};
 
 const COUNT: usize = 8;

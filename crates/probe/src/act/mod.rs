@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::registry::{self, Shared};
 use crate::start::{self, Mechanism, Refusal};
 use crate::v8::{self, collections};
-use crate::{fork, libuv, loop_state};
+use crate::{fork, libuv, thread};
 use exchanges::Exchanges;
 use latencies::Latencies;
 use senses::{Sensed, sensed};
@@ -33,7 +33,7 @@ pub fn sensed_loops() -> MutexGuard<'static, Vec<Arc<Shared>>> {
 /// # Errors
 /// Already recorded or sensed, or nothing can be seen on this Node.
 pub fn start(uv_loop: usize, latencies: Option<&str>) -> Result<Vec<Mechanism>, Refusal> {
-    if loop_state::even_paused().is_some() || sensed().is_some() {
+    if thread::even_paused().is_some() || sensed().is_some() {
         return Err(Refusal::new(
             "BOBTAIL_STATE",
             "this thread is already recorded or sensed",

@@ -11,7 +11,8 @@ use crate::act::senses;
 use crate::clock::monotonic_ns;
 use crate::fd_table::{self, Entry, Kind};
 use crate::handles::{self, KeepErrno, handle_of};
-use crate::loop_state::{LoopState, state};
+use crate::loop_state::LoopState;
+use crate::thread::state;
 use crate::{registry, trampoline};
 
 /// Replaces `listen`: connections inherit the stamping, so even a first request that arrives

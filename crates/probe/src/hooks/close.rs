@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_long};
 
 use super::original;
 use crate::act::senses;
-use crate::loop_state::state;
+use crate::thread::state;
 use crate::{fd_table, handles, registry};
 
 /// Before the descriptor is closed, because its number may be given out again at once.

@@ -10,7 +10,8 @@ use super::original;
 use crate::clock::monotonic_ns;
 use crate::fd_table::{self, Entry, Kind};
 use crate::handles::{self, Address, KeepErrno, Name};
-use crate::loop_state::{LoopState, state};
+use crate::loop_state::LoopState;
+use crate::thread::state;
 use crate::trampoline;
 
 /// Replaces `connect`.

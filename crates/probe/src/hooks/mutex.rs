@@ -12,7 +12,7 @@ use crate::clock::monotonic_ns;
 use crate::completion::Completion;
 use crate::libuv::{self, uv_loop, work};
 use crate::location;
-use crate::loop_state::{note_taken, state, taken_ns};
+use crate::thread::{note_taken, state, taken_ns};
 use crate::{pool, registry};
 
 /// For longer than this nobody holds a mutex who runs; whoever does not is slept for.

@@ -7,7 +7,8 @@ use super::original;
 use crate::act::senses;
 use crate::clock::monotonic_ns;
 use crate::fd_table;
-use crate::loop_state::{LoopState, state};
+use crate::loop_state::LoopState;
+use crate::thread::state;
 use crate::timers;
 
 /// Replaces `epoll_pwait`.

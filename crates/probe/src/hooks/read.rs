@@ -12,8 +12,9 @@ use crate::clock::{monotonic_ns, nanoseconds};
 use crate::fd_table::Entry;
 use crate::handles::handle_of;
 use crate::libuv::{self, uv_loop};
-use crate::loop_state::{LoopState, state};
+use crate::loop_state::LoopState;
 use crate::messages::Wakeup;
+use crate::thread::state;
 use crate::trampoline;
 
 /// A read of at least this much may have taken several segments, stamped with the last.

@@ -12,7 +12,7 @@ use crate::act::senses;
 use crate::clock::monotonic_ns;
 use crate::fd_table::{self, Entry, Kind};
 use crate::handles::handle_of;
-use crate::loop_state::state;
+use crate::thread::state;
 
 /// Replaces `recvmsg`: UDP sockets, and pipes between processes (`process.send`, cluster).
 pub unsafe extern "C" fn recvmsg(fd: c_int, message: *mut libc::msghdr, flags: c_int) -> isize {

@@ -14,7 +14,7 @@ use crate::clock::monotonic_ns;
 use crate::fd_table::{self, Entry, Kind};
 use crate::handles::{KeepErrno, classify, handle_of};
 use crate::libuv;
-use crate::loop_state::state;
+use crate::thread::state;
 
 /// Replaces `write`.
 pub unsafe extern "C" fn write(fd: c_int, buffer: *const c_void, bytes: usize) -> isize {

@@ -8,8 +8,9 @@ use std::ffi::{c_int, c_void};
 
 use super::accounting::{Class, Opener};
 use crate::interjection::Interjection;
-use crate::loop_state::{LoopState, state};
+use crate::loop_state::LoopState;
 use crate::napi::find_symbol;
+use crate::thread::state;
 
 /// Collections inside collections that are measured.
 const DEPTH: usize = 8;

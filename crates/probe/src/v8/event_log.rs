@@ -4,12 +4,13 @@
 //! (`require`, `eval`, lazy functions, optimization), and this is the one they have in common.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::accounting::{Class, Opener};
 use super::names::Group;
 use super::self_check;
-use crate::loop_state::state;
 use crate::napi::find_symbol;
+use crate::thread::state;
 
 const BEGIN: c_int = 0;
 const END: c_int = 1;
@@ -21,10 +22,11 @@ type SetEventLogger = unsafe extern "C" fn(*mut c_void, Option<Callback>);
 
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u64)]
 pub enum Meaning {
+    Nothing,
     Compilation,
     MarkingStep,
-    Nothing,
 }
 
 impl Meaning {
@@ -42,30 +44,59 @@ impl Meaning {
             false => Self::Nothing,
         }
     }
+
+    fn of_code(code: u64) -> Self {
+        match code {
+            1 => Self::Compilation,
+            2 => Self::MarkingStep,
+            _ => Self::Nothing,
+        }
+    }
 }
 
-/// Meanings of names by their address, so that a name is read once.
-pub struct Names([(usize, Meaning); NAMES]);
+/// Meanings of names by their address, so that a name is read once: the address and two bits for
+/// the meaning in a word. For all threads, because most names mean nothing, and to know that no
+/// thread shall have to look for its state.
+struct Names([AtomicU64; NAMES]);
+
+static NAMES_SEEN: Names = Names([const { AtomicU64::new(0) }; NAMES]);
 
 impl Names {
-    pub fn new() -> Self {
-        Self([(0, Meaning::Nothing); NAMES])
+    #[inline(always)]
+    fn slot(&self, name: *const c_char) -> &AtomicU64 {
+        let address = name as usize;
+        &self.0[(address ^ address >> 7) % NAMES]
+    }
+
+    /// The name is known to mean nothing.
+    #[inline(always)]
+    fn is_nothing(&self, name: *const c_char) -> bool {
+        self.slot(name).load(Relaxed) == (name as u64) << 2 | Meaning::Nothing as u64
     }
 
     /// # Safety
     /// `name` is a string of V8's that lives as long as the process.
     #[inline]
-    unsafe fn meaning(&mut self, name: *const c_char) -> Meaning {
-        let address = name as usize;
-        let entry = &mut self.0[(address ^ address >> 7) % NAMES];
-        if entry.0 != address {
+    unsafe fn meaning(&self, name: *const c_char) -> Meaning {
+        let seen = self.slot(name).load(Relaxed);
+        match seen >> 2 == name as u64 {
+            true => Meaning::of_code(seen & 3),
             // SAFETY: by the caller.
-            *entry = (
-                address,
-                Meaning::of(unsafe { CStr::from_ptr(name) }.to_bytes()),
-            );
+            false => unsafe { self.learn(name) },
         }
-        entry.1
+    }
+
+    /// # Safety
+    /// As of `meaning`.
+    #[cold]
+    #[inline(never)]
+    unsafe fn learn(&self, name: *const c_char) -> Meaning {
+        // SAFETY: by the caller.
+        let meaning = Meaning::of(unsafe { CStr::from_ptr(name) }.to_bytes());
+        // An address of user space leaves the upper bits free.
+        self.slot(name)
+            .store((name as u64) << 2 | meaning as u64, Relaxed);
+        meaning
     }
 }
 
@@ -93,12 +124,28 @@ fn set(isolate: *mut c_void, callback: Option<Callback>) -> Result<(), String> {
 
 /// Called by V8 on whatever thread does the work; only those that are recorded have a state.
 unsafe extern "C" fn logged(name: *const c_char, status: c_int) {
+    // Each call of JavaScript is told; nothing may be done for it that can be left out.
+    if !NAMES_SEEN.is_nothing(name) {
+        // SAFETY: V8's names are literals.
+        unsafe { logged_other(name, status) };
+    }
+}
+
+/// # Safety
+/// `name` is a string of V8's that lives as long as the process.
+#[inline(never)]
+unsafe fn logged_other(name: *const c_char, status: c_int) {
+    // SAFETY: by the caller.
+    let meaning = unsafe { NAMES_SEEN.meaning(name) };
+    if meaning == Meaning::Nothing {
+        return;
+    }
     let Some(state) = state() else {
-        self_check::saw(Group::Compilation);
+        if meaning == Meaning::Compilation {
+            self_check::saw(Group::Compilation);
+        }
         return;
     };
-    // SAFETY: V8's names are literals.
-    let meaning = unsafe { state.work.names.meaning(name) };
     let opener = Opener::Event(name as usize);
     match (meaning, status) {
         (Meaning::Compilation, BEGIN) => {
@@ -118,12 +165,16 @@ mod tests {
     #[test]
     fn knows_what_names_mean() {
         for name in [c"V8.CompileLazyMicroSeconds", c"V8.RecompileSynchronous"] {
-            let mut names = Names::new();
+            let names = Names([const { AtomicU64::new(0) }; NAMES]);
             // SAFETY: literals.
             let meaning = unsafe { names.meaning(name.as_ptr()) };
             assert_eq!(meaning, Meaning::Compilation, "{name:?}");
             // SAFETY: as above.
             assert_eq!(unsafe { names.meaning(name.as_ptr()) }, meaning);
+            assert!(!names.is_nothing(name.as_ptr()));
+            for code in [Meaning::Nothing, Meaning::Compilation, Meaning::MarkingStep] {
+                assert_eq!(Meaning::of_code(code as u64), code);
+            }
         }
         assert_eq!(
             Meaning::of(b"V8.TurboFanOptimizePrepare"),
@@ -139,6 +190,13 @@ mod tests {
             "V8.WasmCompileModuleAsyncMicroSeconds",
         ] {
             assert_eq!(Meaning::of(other.as_bytes()), Meaning::Nothing, "{other}");
+        }
+        let names = Names([const { AtomicU64::new(0) }; NAMES]);
+        for call in [c"V8.Execute", c"V8.GCScavenger"] {
+            assert!(!names.is_nothing(call.as_ptr()), "{call:?} was not seen");
+            // SAFETY: a literal.
+            assert_eq!(unsafe { names.meaning(call.as_ptr()) }, Meaning::Nothing);
+            assert!(names.is_nothing(call.as_ptr()), "{call:?}");
         }
     }
 }

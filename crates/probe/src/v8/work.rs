@@ -7,7 +7,6 @@ use bobtail_trace::encode;
 
 use super::accounting::{Accounting, CLASSES, Class, Opener, Piece};
 use super::collections::Collections;
-use super::event_log::Names;
 use super::ticks::Ticks;
 use super::wrappers::WRAPPERS_MAX;
 use crate::interjection::Interjection;
@@ -25,7 +24,6 @@ pub struct Work {
     pub ticks: Ticks,
     pub accounting: Accounting,
     pub collections: Collections,
-    pub names: Names,
     /// Calls by number of the function.
     pub calls: [u32; WRAPPERS_MAX],
 }
@@ -55,7 +53,6 @@ impl Work {
             ticks,
             accounting,
             collections: Collections::default(),
-            names: Names::new(),
             calls: [0; WRAPPERS_MAX],
         }
     }

@@ -10,7 +10,7 @@ use super::accounting::Opener;
 use super::names::Group;
 use super::runtime_functions::RuntimeFunction;
 use super::self_check;
-use crate::loop_state::state;
+use crate::thread::state;
 
 /// Functions that can be wrapped.
 pub const WRAPPERS_MAX: usize = 96;
