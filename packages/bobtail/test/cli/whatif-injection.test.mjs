@@ -9,9 +9,9 @@ import { fixture } from './recordings.mjs';
 import { runBobtail } from './run-bobtail.mjs';
 import { assertValid } from './schemas.mjs';
 
-const GROUPS = 40;
+const GROUPS = 24;
 /** How long /hog blocks the loop, and how long the upstream takes that /up asks. */
-const BASE = { busyMs: 15, upstreamMs: 15 };
+const BASE = { busyMs: 40, upstreamMs: 40 };
 /** Of what came, on top of three times what two recordings of the same differ by. */
 const OFF_AT_MOST = 0.1;
 const ATTEMPTS = 3;
@@ -19,8 +19,8 @@ const ATTEMPTS = 3;
 // Single percentiles, each in the middle of the requests of a kind: the slower half of them may be
 // slow for any reason without moving it. Behind /hog four others wait as long; behind /up nobody.
 const INJECTIONS = [
-  { route: 'hog', change: 'route:/hog.exec=2', at: 50, slower: { ...BASE, busyMs: 30 } },
-  { route: 'up', change: 'io=2', at: 90, slower: { ...BASE, upstreamMs: 30 } },
+  { route: 'hog', change: 'route:/hog.exec=2', at: 50, slower: { ...BASE, busyMs: 80 } },
+  { route: 'up', change: 'io=2', at: 90, slower: { ...BASE, upstreamMs: 80 } },
 ];
 
 let home;
