@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * Runs `command` in the repository root with inherited output.
+ * Runs `command` in the repository root with inherited output; it ends with this process.
  * @param {string} title what the step is for, shown on stderr
  * @param {string} command
  * @param {string[]} args
@@ -21,10 +21,13 @@ export async function step(title, command, args, options = {}) {
     stdio: 'inherit',
     env: { ...process.env, ...options.env },
   });
+  const abandon = () => child.kill();
+  process.once('exit', abandon);
   const code = await new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (exitCode, signal) => resolve(signal ?? exitCode));
   });
+  process.off('exit', abandon);
   const seconds = ((Date.now() - startedMs) / 1000).toFixed(1);
   if (code !== 0) {
     process.stderr.write(`✗ ${title} failed with ${code} after ${seconds} s\n`);
