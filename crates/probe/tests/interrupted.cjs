@@ -44,6 +44,14 @@ function sums() {
   }
 }
 
+/** How often the watchdog, a thread of the probe, lost its processor though it could go on. */
+function watchdogInterrupted() {
+  const tasks = fs.readdirSync('/proc/self/task').map((id) => `/proc/self/task/${id}`);
+  const isWatchdog = (task) => fs.readFileSync(`${task}/comm`, 'latin1') === 'bobtail-watch\n';
+  const status = fs.readFileSync(`${tasks.find(isWatchdog)}/status`, 'latin1');
+  return Number(/^nonvoluntary_ctxt_switches:\s+(\d+)/m.exec(status)[1]);
+}
+
 /** Runs for a time without waiting; gives when, and how the kernel's sums moved. */
 function runWithoutWaiting(startNs, ms) {
   const before = sums();
@@ -113,11 +121,12 @@ const scenarios = {
   async asked([count, ms]) {
     const { startNs } = start();
     const slices = [];
+    const before = watchdogInterrupted();
     for (let n = 0; n < +count; n++) {
       await sleep(1);
       slices.push(runWithoutWaiting(startNs, +ms));
     }
-    return { slices };
+    return { slices, watchdogInterrupted: watchdogInterrupted() - before };
   },
 
   async blocked() {

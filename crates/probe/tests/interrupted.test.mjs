@@ -106,14 +106,16 @@ for (const node of nodes) {
       // A collection would wait for its helpers, on Node 26 with the first flag alone, too.
       const flags = ['--single-threaded', '--min-semi-space-size=64', '--max-semi-space-size=64'];
       const how = { script: 'interrupted.cjs', flags, rest: ['50', '20'] };
-      const { slices } = await run(node, out, 'asked', how);
+      const { slices, watchdogInterrupted } = await run(node, out, 'asked', how);
       assert.ok(only(out).of('location').length > 0);
+      assert.equal(slices.length, 50);
       // V8 holds a mutex when it stops the thread, which needs it. Where the thread slept for it,
-      // it did so about once in each of these. It cannot but sleep when somebody else takes the
-      // processor of the watchdog meanwhile, so only what nobody disturbed is judged.
-      const undisturbed = slices.filter(({ interrupted }) => interrupted === 0);
-      const waited = undisturbed.reduce((all, slice) => all + slice.waited, 0);
-      assert.ok(waited <= undisturbed.length / 3 + 3, JSON.stringify(slices));
+      // it did so about once in each of these. It cannot but sleep where the watchdog loses its
+      // processor with the mutex in hand, which the kernel counts: each such loss excuses one.
+      const waited = slices.reduce((all, slice) => all + slice.waited, 0);
+      const excused = slices.length / 3 + 3 + watchdogInterrupted;
+      t.diagnostic(`waited ${waited} times, watchdog interrupted ${watchdogInterrupted} times`);
+      assert.ok(waited <= excused, JSON.stringify({ excused, slices }));
     });
 
     it('are not what a thread waits for', async (t) => {
