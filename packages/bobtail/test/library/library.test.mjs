@@ -13,27 +13,42 @@ import { makeFolder, PACKAGE, runBobtail, SERVER } from '../cli/run-bobtail.mjs'
 const { check, checkDiff, diff, explain, explainMany, Failure, read, record, report } = bobtail;
 const { writeDiffPage, writePage } = bobtail;
 const required = createRequire(import.meta.url)('bobtail');
-const REQUESTS = 40;
+/** Sent by the load at least; how many it sent is what the recording says. */
+const REQUESTS_MIN = 40;
 /**
  * A difference is told only where each recording has eight blocks of time, each four times as long
- * as the slowest request: with these pauses the first, cold one may take 90 ms.
+ * as its slowest request: the load goes on until it has lasted that long and a quarter more. It
+ * pauses for as long as that request, too, so that no stall makes so many of them that a p99.9 can
+ * be told.
  */
-const PAUSE_MS = 75;
+const SLOWEST_TIMES = 40;
 const LOAD = `"${process.execPath}" -e "
+  const { get } = require('node:http');
+  const url = 'http://127.0.0.1:' + process.env.PORT + '/same';
+  const ask = () => new Promise((resolve, reject) =>
+    get(url, (response) => response.resume().on('end', resolve)).on('error', reject));
   (async () => {
-    for (let i = 0; i < ${REQUESTS}; i++) {
-      await (await fetch('http://127.0.0.1:' + process.env.PORT + '/same')).text();
-      await new Promise((resolve) => setTimeout(resolve, ${PAUSE_MS}));
+    const begin = performance.now();
+    let slowest = 0;
+    for (let i = 0; ; i++) {
+      const asked = performance.now();
+      if (i >= ${REQUESTS_MIN} && asked - begin > ${SLOWEST_TIMES} * slowest) break;
+      await ask();
+      slowest = Math.max(slowest, performance.now() - asked);
+      await new Promise((resolve) => setTimeout(resolve, Math.max(75, slowest)));
     }
   })()"`;
 const COMMAND = [process.execPath, SERVER];
 
 let home;
 let recording;
+let requests;
 
 before(async () => {
   home = mkdtempSync(join(tmpdir(), 'bobtail-library-'));
   recording = await record({ command: COMMAND, onPort: LOAD, out: join(home, 'a.bobtail') });
+  requests = (await recording.report()).requests.count;
+  assert.ok(requests >= REQUESTS_MIN, String(requests));
 });
 
 after(() => rmSync(home, { recursive: true, force: true }));
@@ -75,7 +90,7 @@ test('a recording answers what the command line answers', async () => {
   assert.deepEqual(await recording.explain(), slowest);
   assert.deepEqual(await explain(recording, { request: slowest.id }), slowest);
   assert.deepEqual((await explainMany(folder, { all: true }))[0], slowest);
-  assert.equal((await recording.explainMany({ all: true })).length, REQUESTS);
+  assert.equal((await recording.explainMany({ all: true })).length, requests);
   const same = await json('diff', folder, folder);
   assert.deepEqual(await diff(folder, recording), same);
   assert.deepEqual(await recording.diff(folder), same);
@@ -171,7 +186,7 @@ test('troubles have codes that stay', async (t) => {
     [() => report(nowhere), 'BOBTAIL_NOT_RECORDING'],
     [() => report(broken), 'BOBTAIL_NOT_RECORDING'],
     [() => diff(recording, nowhere), 'BOBTAIL_NOT_RECORDING'],
-    [() => explain(recording, { slowest: REQUESTS + 1 }), 'BOBTAIL_USAGE'],
+    [() => explain(recording, { slowest: requests + 1 }), 'BOBTAIL_USAGE'],
     [() => explain(recording, { request: '1-0:1' }), 'BOBTAIL_USAGE'],
     [() => report(recording, { percentile: 100 }), 'BOBTAIL_USAGE'],
     [() => report(recording, { percentil: 50 }), 'BOBTAIL_USAGE'],

@@ -138,7 +138,12 @@ if (isMainThread) {
   });
 } else {
   whenServing(() => {
-    if (workerData !== 'exits') parentPort.postMessage('ready');
-    setImmediate(inWorkers[workerData]);
+    // After two turns of the loop: its first poll is over then, and written.
+    setImmediate(() =>
+      setImmediate(() => {
+        if (workerData !== 'exits') parentPort.postMessage('ready');
+        inWorkers[workerData]();
+      }),
+    );
   });
 }
