@@ -37,9 +37,12 @@ await step('test: Rust', 'cargo', ['test', ...all, '--quiet']);
 await suite('test: probe in four Nodes', testFiles('crates/probe/tests', '.test.mjs'));
 await suite('test: agent and command line', testFiles('packages/bobtail/test', '.test.mjs'));
 await step('find or install Chromium', process.execPath, ['packages/report-ui/chromium.mjs']);
-// What a page shows does not depend on how long that took.
+// What a page shows does not depend on how long that took; what opening it costs is timed.
 const pages = testFiles('packages/report-ui/test', '.test.mjs');
-await suite('test: HTML report in Chromium', pages, { concurrency: 2 });
+const timed = pages.filter((file) => file.endsWith('/load.test.mjs'));
+const shown = pages.filter((file) => !timed.includes(file));
+await suite('test: HTML report in Chromium', shown, { concurrency: 2 });
+await suite('test: cost of opening a large page', timed);
 await suite('test: planted causes', testFiles('workloads', '.test.mjs'));
 await etherpad;
 await step('test: Etherpad Lite round trip', process.execPath, [

@@ -19,7 +19,7 @@ const {
 } = require('../../bobtail/dist/cli/text/units.js');
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
-const WAIT_MS_MAX = 120_000;
+export const WAIT_MS_MAX = 120_000;
 
 /**
  * A browser for all tests of a file, started by the first that wants it; each page of `open` is

@@ -9,6 +9,7 @@ import {
   assertGates,
   browserBeside,
   textsOf,
+  WAIT_MS_MAX,
 } from './browser.mjs';
 import {
   explained,
@@ -38,7 +39,7 @@ before(async () => {
 
 /** Waits until something holds: what is drawn follows a click a moment later. */
 async function until(holds, what) {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + WAIT_MS_MAX;
   while (!(await holds())) {
     assert.ok(Date.now() < deadline, what);
     await new Promise((resolve) => setTimeout(resolve, 50));
