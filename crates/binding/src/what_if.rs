@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use bobtail_breakdown::Measured;
 use bobtail_sim::{
     Capture, Components, Model, Refusal, Scenario, WhatIf, parse as parse_changes,
     what_if as answer_of,
@@ -57,7 +58,8 @@ pub fn what_if(dir: &Path, options_json: &str) -> Result<String, BindingError> {
     if scenarios.iter().any(|(_, one)| one.pool.is_some()) {
         check_pool(&recording, &models)?;
     }
-    let models: Vec<Model> = models.into_iter().map(|(_, model)| model).collect();
+    check_measured(&recording, &models, &scenarios)?;
+    let models: Vec<Model> = models.into_iter().map(|one| one.model).collect();
     let what_if = answer_of(&models, &components, &scenarios, percentile)
         .map_err(|error| refused(dir, &error.to_string()))?;
     to_json(&Answer {
@@ -70,11 +72,15 @@ pub fn what_if(dir: &Path, options_json: &str) -> Result<String, BindingError> {
     })
 }
 
-/// The loops that answered requests, with their process.
-fn models(
-    recording: &Recording,
-    components: &mut Components,
-) -> Result<Vec<(u32, Model)>, BindingError> {
+/// A loop that answered requests.
+struct Served {
+    pid: u32,
+    /// Which classes of its work were measured.
+    measured: Measured,
+    model: Model,
+}
+
+fn models(recording: &Recording, components: &mut Components) -> Result<Vec<Served>, BindingError> {
     let mut models = Vec::new();
     for trace in &recording.traces {
         let reader = open(trace)?;
@@ -89,7 +95,11 @@ fn models(
             .finish()
             .and_then(|log| Model::of(&log, text, components));
         match model {
-            Ok(model) => models.push((trace.pid, model)),
+            Ok(model) => models.push(Served {
+                pid: trace.pid,
+                measured: recording.measured(trace.pid, trace.thread),
+                model,
+            }),
             // A thread that serves nothing.
             Err(Refusal::NoRequests) => {}
             Err(refusal) => return Err(refused(&trace.path, &refusal.to_string())),
@@ -103,10 +113,10 @@ fn models(
 }
 
 /// The threads of a process share one pool, of which each trace sees its own jobs only.
-fn check_pool(recording: &Recording, models: &[(u32, Model)]) -> Result<(), BindingError> {
+fn check_pool(recording: &Recording, models: &[Served]) -> Result<(), BindingError> {
     let mut users: BTreeMap<u32, usize> = BTreeMap::new();
-    for (pid, model) in models {
-        *users.entry(*pid).or_default() += usize::from(model.pool_jobs() > 0);
+    for one in models {
+        *users.entry(one.pid).or_default() += usize::from(one.model.pool_jobs() > 0);
     }
     match users.iter().find(|(_, users)| **users > 1) {
         Some((pid, users)) => Err(refused(
@@ -115,6 +125,35 @@ fn check_pool(recording: &Recording, models: &[(u32, Model)]) -> Result<(), Bind
         )),
         None => Ok(()),
     }
+}
+
+/// Refuses a change of what was not measured: it would look like one that brings nothing.
+fn check_measured(
+    recording: &Recording,
+    models: &[Served],
+    scenarios: &[(String, Scenario)],
+) -> Result<(), BindingError> {
+    let everywhere = |is: fn(&Measured) -> bool| models.iter().all(|one| is(&one.measured));
+    let measured = [
+        everywhere(|one| one.gc),
+        everywhere(|one| one.jit),
+        everywhere(|one| one.ic),
+        everywhere(|one| one.not_running),
+    ];
+    for (name, scenario) in scenarios {
+        let changed = scenario.changes_alone();
+        let lacking = (0..measured.len()).find(|&at| changed[at] && !measured[at]);
+        let Some(at) = lacking else { continue };
+        let mechanism = Measured::MECHANISMS[at];
+        let unavailable = recording.unavailable();
+        let known = unavailable.iter().find(|one| one.mechanism == mechanism);
+        let why = known.map_or(String::new(), |one| format!(": {}", one.reason));
+        return Err(refused(
+            &recording.dir,
+            &format!("`{name}` changes what was not measured ({mechanism}{why})"),
+        ));
+    }
+    Ok(())
 }
 
 fn refused(path: &Path, reason: &str) -> BindingError {

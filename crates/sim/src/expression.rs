@@ -259,7 +259,7 @@ impl<'t> Change<'t> {
             Some(at) => at as u32 + 1,
             None => self.resource_with(short, resources)?,
         };
-        *scenario.of_resource(number) = self.factor()?;
+        *scenario.of_resource(number) *= self.factor()?;
         Ok(())
     }
 
@@ -396,6 +396,8 @@ mod tests {
         assert_eq!((exec.native, exec.gc, exec.not_running), (0.5, 0.25, 1.0));
         assert_eq!(parsed("resource:db:5432.io=2").resources, [(1, 2.0)]);
         assert_eq!(parsed("resource:cache=2").resources, [(2, 2.0)]);
+        let twice = "resource:db:5432=2,resource:db=3";
+        assert_eq!(parsed(twice).resources, [(1, 6.0)]);
         let mut halved = Scenario::unchanged();
         for route in [1, 2] {
             multiply(halved.of_route(route), "exec", 0.5);
@@ -424,6 +426,13 @@ mod tests {
              nearest: gc-boost, queue-boost, combined"
         );
         assert!(error("policy=gc-boost:hold=5").contains("at position 22 of"));
+        for (text, at) in [("policy=oracle:tail", 19), ("policy=adrenaline:types", 24)] {
+            assert!(
+                error(text).contains(&format!("at position {at} of")),
+                "{text}"
+            );
+        }
+        assert!(error("policy=gc-boost:hold").contains("at position"));
         assert!(error("policy=").contains("unknown policy ``, at position 8"));
         assert!(error("latency=1ms").contains("there is no policy, at position 1"));
         assert!(error("latency=1,policy=gc-boost").contains("a duration from 0ns to 1s"));

@@ -16,6 +16,8 @@ pub(crate) struct Foresight {
     next: usize,
     /// Of each request: it is marked and not answered yet.
     is_marked: Vec<bool>,
+    /// It came, too.
+    has_come: Vec<bool>,
     /// Came, and are not answered.
     open: u32,
     /// A boost pauses while the loop sleeps.
@@ -23,30 +25,33 @@ pub(crate) struct Foresight {
 }
 
 impl Foresight {
-    /// What a scheme knows ahead; `None` for one that runs live too. `base_ns` are the latencies
-    /// at base speed of all requests, `came_ns` when they come.
+    /// What a scheme knows ahead; `None` for one that runs live too. `base` are the
+    /// latencies at base speed of all requests, and when they come.
     pub(crate) fn of(
         scheme: &Scheme,
         model: &Model,
-        base_ns: impl FnOnce() -> Vec<u64>,
-        came_ns: impl Fn(u32) -> Ns,
+        base: impl FnOnce() -> Vec<(u64, Ns)>,
     ) -> Option<Self> {
+        if let Scheme::Policy(_) = scheme {
+            return None;
+        }
+        let (base_ns, came_ns): (Vec<u64>, Vec<Ns>) = base().into_iter().unzip();
         let (is_marked, sees_work) = match *scheme {
             Scheme::Policy(_) => return None,
             Scheme::Oracle { tail } => {
-                let base_ns = base_ns();
                 let tail_ns = tail_ns(model, &base_ns, tail);
                 (base_ns.iter().map(|&ns| ns >= tail_ns).collect(), true)
             }
-            Scheme::Adrenaline { tail, types } => (of_types(model, &base_ns(), tail, types), false),
+            Scheme::Adrenaline { tail, types } => (of_types(model, &base_ns, tail, types), false),
         };
         let is_marked: Vec<bool> = is_marked;
         let marked = (0..is_marked.len() as u32).filter(|&one| is_marked[one as usize]);
-        let mut arrivals: Vec<(Ns, u32)> = marked.map(|one| (came_ns(one), one)).collect();
+        let mut arrivals: Vec<(Ns, u32)> = marked.map(|one| (came_ns[one as usize], one)).collect();
         arrivals.sort_unstable();
         Some(Self {
             arrivals,
             next: 0,
+            has_come: vec![false; is_marked.len()],
             is_marked,
             open: 0,
             sees_work,
@@ -63,7 +68,10 @@ impl Foresight {
         let from = self.next;
         while let Some(&(_, request)) = self.arrivals.get(self.next).filter(|one| one.0 <= now) {
             // One that was answered before it was seen needs nothing any more.
-            self.open += u32::from(self.is_marked[request as usize]);
+            if self.is_marked[request as usize] {
+                self.has_come[request as usize] = true;
+                self.open += 1;
+            }
             self.next += 1;
         }
         self.next > from
@@ -72,10 +80,10 @@ impl Foresight {
     /// A request is answered; true if it was one of them.
     pub(crate) fn answer(&mut self, request: u32) -> bool {
         let is_one = std::mem::take(&mut self.is_marked[request as usize]);
-        if is_one {
-            self.open = self.open.saturating_sub(1);
-        }
-        is_one
+        // One may be answered before it was expected; then it does not end the boost of another.
+        let is_open = is_one && self.has_come[request as usize];
+        self.open -= u32::from(is_open);
+        is_open
     }
 
     pub(crate) fn sees_work(&self) -> bool {
@@ -121,4 +129,27 @@ fn of_types(model: &Model, base_ns: &[u64], tail: f64, types: u32) -> Vec<bool> 
     order.sort_by(|&a, &b| chance(b).total_cmp(&chance(a)).then(a.cmp(&b)));
     order.truncate(types as usize);
     routes.map(|route| order.contains(&route)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_to_what_did_not_come_ends_no_other_boost() {
+        let mut foresight = Foresight {
+            arrivals: vec![(10, 0), (20, 1)],
+            next: 0,
+            is_marked: vec![true, true],
+            has_come: vec![false, false],
+            open: 0,
+            sees_work: false,
+        };
+        assert!(foresight.come(10));
+        assert!(!foresight.answer(1), "it is still to come");
+        assert_eq!(foresight.decide(true).speed, Speed::Peak);
+        assert!(foresight.answer(0));
+        foresight.come(20);
+        assert_eq!(foresight.decide(true).speed, Speed::Base);
+    }
 }

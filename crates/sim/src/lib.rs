@@ -22,7 +22,7 @@
 //! | `pool` | the threads of libuv |
 //! | `components`, `scenario` | what can be changed, and by how much |
 //! | `expression`, `expression_error` | the language of changes |
-//! | `replay`, `agenda` | the loop runs again |
+//! | `replay`, `agenda`, `uses` | the loop runs again, and how much of its time it would need |
 //! | `prediction`, `sensitivity`, `what_if` | what came of it, how sure that is, the answer |
 //! | `scheme`, `pace`, `foresight`, `ledger` | a policy drives a lever, and what it takes |
 //! | `refusal` | recordings that cannot be replayed, and why |
@@ -54,6 +54,7 @@ mod sensitivity;
 mod steps;
 mod triggers;
 mod turns;
+mod uses;
 mod what_if;
 
 pub use capture::{Capture, Log};

@@ -10,6 +10,12 @@ use crate::pool::Pool;
 
 /// Number of a loop event in the recorded order.
 pub(crate) type EventIx = u32;
+/// Of work: each has a factor.
+pub(crate) const CLASSES: usize = 6;
+/// The place of what a speed does not change, and of what no scenario does.
+pub(crate) const NOT_RUNNING: usize = 4;
+#[cfg(test)]
+pub(crate) const LOOP: usize = 5;
 /// Stands for no gate.
 pub(crate) const NO_GATE: u32 = u32::MAX;
 
@@ -102,8 +108,8 @@ pub(crate) enum Phase {
 /// What an event does without anything depending on it, and then what does depend on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Step {
-    /// `native`, `gc`, `jit`, `ic`, and what is none of these (not running).
-    pub work_ns: [u64; 5],
+    /// `native`, `gc`, `jit`, `ic`, not running, and what the loop itself does.
+    pub work_ns: [u64; CLASSES],
     pub route: u32,
     /// It waits until this gate is open; [`NO_GATE`] for none.
     pub gate: u32,

@@ -1,11 +1,11 @@
 //! What holds for every replay under a policy, on traces that grow from a seed.
 
-use bobtail_policy::Reasons;
+use bobtail_policy::{CollectionKind, Reasons};
 use proptest::prelude::*;
 
 use crate::invariants::grown;
-use crate::model::{Action, Model};
-use crate::{Components, Replayed, Scenario, parse, replay};
+use crate::model::{Action, CLASSES, LOOP, Model, NOT_RUNNING};
+use crate::{Components, Replayed, Scenario, WorkFactors, parse, replay, replay_told};
 
 const POLICIES: [&str; 7] = [
     "policy=static:base",
@@ -29,7 +29,7 @@ fn replayed(text: &str, model: &Model, components: &Components) -> Replayed {
 fn work_ns(model: &Model) -> (u64, u64) {
     let steps = model.steps.iter();
     let work_ns: u64 = steps
-        .map(|step| step.work_ns[..4].iter().sum::<u64>())
+        .map(|step| step.work_ns.iter().sum::<u64>() - step.work_ns[NOT_RUNNING])
         .sum();
     (work_ns, model.steps.len() as u64)
 }
@@ -48,6 +48,7 @@ proptest! {
         let base = replayed("policy=static:base", &model, &components);
         prop_assert_eq!(&base.latencies_ns, &unchanged.latencies_ns);
         prop_assert_eq!(base.ledger.relative_energy(), 1.0);
+        prop_assert!((base.loop_use - unchanged.loop_use).abs() < 1e-9);
         // A lever that is slower than the recording is long never helps.
         let late = replayed("latency=1s,policy=gc-boost", &model, &components);
         let (from_ns, to_ns) = model.span_ns;
@@ -59,9 +60,13 @@ proptest! {
     #[test]
     fn energy_accounting_closes(seed in any::<u64>(), policy in 0..POLICIES.len()) {
         let (model, components) = grown(seed, 4_000);
-        let told = replayed(POLICIES[policy], &model, &components);
+        let scenario = scenario(POLICIES[policy], &components);
+        let told = replay_told(&model, &scenario, &components);
         let speeds = told.ledger.speeds();
         let total_ns: u64 = speeds.iter().map(|one| one.total_ns).sum();
+        // Every nanosecond from the first request on is charged, and once.
+        let last_ns = told.ran.iter().map(|one| one.end_ns).max().unwrap_or(0);
+        prop_assert_eq!(total_ns, last_ns - model.span_ns.0);
         prop_assert!(speeds.iter().all(|one| one.worked_ns <= one.total_ns));
         // Each time at its power, and together between the lowest and the highest of them.
         let powers = speeds.iter().map(|one| bobtail_policy::relative_power(one.ratio));
@@ -105,6 +110,43 @@ proptest! {
         if policy == 2 && !collects {
             prop_assert!(told.ledger.boosts.is_empty());
         }
+    }
+
+    #[test]
+    fn the_loop_itself_is_no_component_and_as_fast_as_the_thread(seed in any::<u64>()) {
+        let (mut model, components) = grown(seed, 3_000);
+        for step in &mut model.steps {
+            let all_ns = step.work_ns.iter().sum();
+            step.work_ns = [0; CLASSES];
+            step.work_ns[LOOP] = all_ns;
+        }
+        let unchanged = replay(&model, &Scenario::unchanged(), &components);
+        let none = replayed("exec=0,not-running=0", &model, &components);
+        prop_assert_eq!(&none.latencies_ns, &unchanged.latencies_ns);
+        let peak = replayed("policy=static:peak", &model, &components);
+        prop_assert!(peak.loop_use < 0.7 * unchanged.loop_use);
+    }
+
+    #[test]
+    fn a_collection_before_a_callback_is_changed_with_the_others(seed in any::<u64>()) {
+        let (mut model, components) = grown(seed, 3_000);
+        for step in &mut model.steps {
+            if let Action::Collect(_) | Action::Collected = step.action {
+                step.action = Action::None;
+            }
+        }
+        for event in &mut model.events {
+            (event.lead_ns, event.lead_gc_ns) = (2_000_000, 1_000_000);
+            event.lead_gc_kind = Some(CollectionKind::MarkCompact);
+        }
+        let boosts = |gc: f64| {
+            let text = "latency=0ns,policy=gc-boost:worth=0";
+            let mut scenario = scenario(text, &components);
+            scenario.work = WorkFactors { gc, ..WorkFactors::UNCHANGED };
+            replay(&model, &scenario, &components).ledger.boosts.len()
+        };
+        prop_assert!(boosts(1.0) > 0);
+        prop_assert_eq!(boosts(0.0), 0);
     }
 
     #[test]

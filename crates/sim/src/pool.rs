@@ -55,7 +55,7 @@ impl Pool {
 
 /// A job may be told to have ended so late.
 const TOLD_LATE_NS: u64 = 100_000;
-/// Jobs by which the number of threads is judged.
+/// Jobs by whose begins the number of threads is judged.
 const JOBS_ASKED: usize = 20_000;
 /// More of a delay says nothing more of the number of threads.
 const OFF_NS_MAX: u64 = 10_000_000;
@@ -67,8 +67,8 @@ const HARDLY: f64 = 0.05;
 /// waited though a thread was free. Single jobs do not tell it: a thread that is woken late looks
 /// like one that is not there. Where all jobs together do not either, it is the default.
 fn threads_of(recorded: &[Recorded]) -> u32 {
-    let recorded = &recorded[..recorded.len().min(JOBS_ASKED)];
     let least = most_at_once(recorded).max(1);
+    let recorded = &recorded[..recorded.len().min(JOBS_ASKED)];
     let off = |threads: u32| {
         let mut line = Line::new(threads);
         let each = recorded.iter().map(|one| {
@@ -165,6 +165,16 @@ mod tests {
         let many: Vec<_> = (0..9).map(|_| job(0, 0, ms)).collect();
         assert_eq!(Pool::of(&many).threads, 9);
         assert_eq!(Pool::of(&[]).threads, THREADS_DEFAULT);
+    }
+
+    #[test]
+    fn threads_are_at_least_those_that_worked_at_once_however_late() {
+        let ms = 1_000_000;
+        let alone = (0..JOBS_ASKED as u64).map(|n| job(n * 2 * ms, n * 2 * ms, ms));
+        let late_ns = JOBS_ASKED as u64 * 2 * ms;
+        let together = (0..6).map(|_| job(late_ns, late_ns, ms));
+        let jobs: Vec<Recorded> = alone.chain(together).collect();
+        assert_eq!(Pool::of(&jobs).threads, 6);
     }
 
     #[test]

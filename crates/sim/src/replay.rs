@@ -5,17 +5,19 @@
 //! loop takes from one to the next is as recorded too. So without a change everything falls into
 //! its recorded place, and the only thing that can move is the order.
 
+mod driven;
+
 use bobtail_trace::record::Ns;
 
 use crate::agenda::{Agenda, Due};
 use crate::components::Components;
-use crate::foresight::Foresight;
 use crate::ledger::Ledger;
 use crate::model::{Action, EventIx, Model, NO_GATE, Phase, Trigger};
-use crate::pace::Pace;
 use crate::pool::Line;
 use crate::scenario::{Scenario, scaled};
 use crate::turns::in_order;
+use crate::uses::Uses;
+use driven::Driven;
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,45 +77,15 @@ struct Run<'a> {
     now: Ns,
     /// When the last event began.
     began_ns: Ns,
-    pool_use: f64,
-    loop_use: f64,
+    uses: Uses,
     told: Option<Vec<Ran>>,
     /// Where a policy drives a lever.
-    pace: Option<Box<Pace>>,
-    /// Of steps, under a policy: what of them no speed changes.
-    fixed_ns: Vec<u64>,
+    driven: Option<Box<Driven>>,
 }
 
 impl<'a> Run<'a> {
     fn new(model: &'a Model, scenario: &Scenario, components: &Components, is_told: bool) -> Self {
-        let routes = scenario.by_route(components);
-        let resources = scenario.by_resource(components);
-        let steps = model.steps.iter();
-        let duration_ns: Vec<u64> = steps
-            .map(|step| {
-                let factors = &routes[step.route as usize];
-                let classes = step.work_ns.iter().zip(factors);
-                classes
-                    .map(|(&work_ns, &factor)| scaled(work_ns, factor))
-                    .sum()
-            })
-            .collect();
-        let lead_ns = model
-            .events
-            .iter()
-            .map(|one| one.lead_ns - one.lead_gc_ns + scaled(one.lead_gc_ns, scenario.work.gc));
-        let delay_ns = model.events.iter().map(|one| {
-            let factor = scenario.of_wait(&one.wait, &resources);
-            match one.trigger {
-                Trigger::Released { delay_ns } => scaled(delay_ns, factor),
-                Trigger::Job { job } => scaled(model.pool.jobs[job as usize].run_ns, factor),
-                Trigger::Arrival {
-                    at_ns, since_ns, ..
-                } => scaled(at_ns - since_ns, factor),
-            }
-        });
-        let lead_ns: Vec<u64> = lead_ns.collect();
-        let delay_ns: Vec<u64> = delay_ns.collect();
+        let (duration_ns, lead_ns, delay_ns) = times(model, scenario, components);
         let threads = scenario.pool.unwrap_or(model.pool.threads);
         let uses = Uses::of(model, scenario, &duration_ns, &lead_ns, &delay_ns, threads);
         let mut run = Self {
@@ -129,52 +101,34 @@ impl<'a> Run<'a> {
             sinks_ns: vec![NEVER; model.requests.len()],
             now: 0,
             began_ns: 0,
-            pool_use: uses.pool,
-            loop_use: uses.of_loop,
+            uses,
             told: is_told.then(Vec::new),
-            pace: None,
-            fixed_ns: Vec::new(),
+            driven: None,
         };
         run.plan_arrivals(scenario);
-        if let Some(drive) = &scenario.drive {
-            let fixed = model.steps.iter();
-            run.fixed_ns = fixed
-                .map(|step| scaled(step.work_ns[4], routes[step.route as usize][4]))
-                .collect();
-            let base = || {
-                let base = Scenario {
-                    drive: None,
-                    ..scenario.clone()
-                };
-                Run::new(model, &base, components, false).all_latencies()
-            };
-            let came_ns = |request: u32| {
-                let one = &model.requests[request as usize];
-                let in_line_ns = run.delay_ns[one.source as usize];
-                in_line_ns.saturating_add_signed(-one.before_ns)
-            };
-            let foresight = Foresight::of(&drive.scheme, model, base, came_ns);
-            run.pace = Some(Box::new(Pace::new(drive, foresight, model.span_ns.0)));
-        }
+        run.drive(scenario, components);
         run
     }
 
-    /// Of all requests, those of warm-up too.
-    fn all_latencies(mut self) -> Vec<u64> {
+    /// Latencies of all requests, those of warm-up too, and when they came.
+    fn all_latencies(mut self) -> Vec<(u64, Ns)> {
         let mut batch: Vec<Due> = Vec::new();
         while self.turn(&mut batch) {}
         (0..self.model.requests.len())
-            .map(|request| self.latency_ns(request))
+            .map(|request| (self.latency_ns(request), self.came_ns(request)))
             .collect()
     }
 
-    fn latency_ns(&self, request: usize) -> u64 {
+    fn came_ns(&self, request: usize) -> Ns {
         let known = &self.model.requests[request];
         let in_line_ns = self.readied_ns[known.source as usize];
-        let came_ns = in_line_ns.saturating_add_signed(-known.before_ns);
+        in_line_ns.saturating_add_signed(-known.before_ns)
+    }
+
+    fn latency_ns(&self, request: usize) -> u64 {
         let sink_ns = self.sinks_ns[request];
         debug_assert!(sink_ns != NEVER, "an answer never came");
-        sink_ns.saturating_sub(came_ns)
+        sink_ns.saturating_sub(self.came_ns(request))
     }
 
     fn plan_arrivals(&mut self, scenario: &Scenario) {
@@ -224,20 +178,22 @@ impl<'a> Run<'a> {
         let requests = self.model.requests.iter().enumerate();
         let counted = requests.filter(|(_, request)| request.counts);
         let latencies: Vec<u64> = counted.map(|(at, _)| self.latency_ns(at)).collect();
-        let ledger = self.pace.take().map(|pace| pace.finish());
+        let driven = self.driven.take();
         Replayed {
             latencies_ns: latencies,
-            loop_use: self.loop_use,
-            pool_use: self.pool_use,
-            ledger: ledger.unwrap_or_default(),
+            loop_use: driven
+                .as_ref()
+                .map_or(self.uses.of_loop, |driven| self.uses.share(driven.busy_ns)),
+            pool_use: self.uses.pool,
+            ledger: driven.map(|one| one.pace.finish()).unwrap_or_default(),
             ran: self.told.unwrap_or_default(),
         }
     }
 
     /// One turn of the loop; false when nothing will come any more.
     fn turn(&mut self, batch: &mut Vec<Due>) -> bool {
-        if let Some(pace) = &mut self.pace {
-            pace.poll_enter();
+        if let Some(driven) = &mut self.driven {
+            driven.pace.poll_enter();
         }
         let timer_ns = self.agenda.next_timer_ns();
         let next_ns = self.agenda.next_ns();
@@ -246,8 +202,8 @@ impl<'a> Run<'a> {
             let Some(ready_ns) = ready_ns else {
                 return false;
             };
-            if let Some(pace) = &mut self.pace {
-                pace.sleep(ready_ns);
+            if let Some(driven) = &mut self.driven {
+                driven.pace.sleep(ready_ns);
             }
             if next_ns == Some(ready_ns) {
                 self.poll(ready_ns, batch);
@@ -339,60 +295,6 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The kernel answered with these.
-    fn answered_with(&mut self, ready_ns: Ns, batch: &[Due]) {
-        let Some(pace) = &mut self.pace else { return };
-        let events = &self.model.events;
-        let is_job = |due: &&Due| matches!(events[due.1 as usize].trigger, Trigger::Job { .. });
-        let jobs = batch.iter().filter(is_job).count();
-        pace.pass(self.now.max(ready_ns));
-        pace.poll_leave((batch.len() - jobs + jobs.min(1)) as u32);
-    }
-
-    /// The loop's way to a callback.
-    fn lead(&mut self, event: EventIx, lead_ns: u64, woken: bool) {
-        let Some(pace) = &mut self.pace else {
-            self.now += lead_ns;
-            return;
-        };
-        let known = &self.model.events[event as usize];
-        pace.pass(self.now);
-        let gc_ns = known
-            .lead_gc_kind
-            .map_or(0, |_| known.lead_gc_ns)
-            .min(lead_ns);
-        if let Some(kind) = known.lead_gc_kind.filter(|_| gc_ns > 0) {
-            pace.collect(kind);
-            pace.work(gc_ns);
-            pace.collected();
-        }
-        if woken {
-            // The kernel wakes the thread no faster.
-            pace.pass(pace.at_ns() + lead_ns - gc_ns);
-        } else {
-            pace.work(lead_ns - gc_ns);
-        }
-        if known.phase == Phase::Poll {
-            pace.dispatch(matches!(known.trigger, Trigger::Job { .. }));
-        }
-        self.now = pace.at_ns();
-    }
-
-    /// Under a policy.
-    fn paced(&mut self, step: usize) {
-        let Some(pace) = &mut self.pace else { return };
-        let fixed_ns = self.fixed_ns[step];
-        pace.work(self.duration_ns[step] - fixed_ns);
-        pace.pass(pace.at_ns() + fixed_ns);
-        match self.model.steps[step].action {
-            Action::Collect(kind) => pace.collect(kind),
-            Action::Collected => pace.collected(),
-            Action::Sink(request) => pace.answered(request),
-            _ => {}
-        }
-        self.now = pace.at_ns();
-    }
-
     /// Steps whose own event was over before what they waited for.
     fn run_opened(&mut self, gate: u32) {
         self.missing[gate as usize] = RAN;
@@ -406,7 +308,7 @@ impl<'a> Run<'a> {
 
     #[inline]
     fn step(&mut self, step: usize) {
-        if self.pace.is_some() {
+        if self.driven.is_some() {
             self.paced(step);
         } else {
             self.now += self.duration_ns[step];
@@ -457,38 +359,33 @@ impl<'a> Run<'a> {
     }
 }
 
-/// How much of their time the loop and the pool would need.
-struct Uses {
-    of_loop: f64,
-    pool: f64,
-}
-
-impl Uses {
-    /// Of what was recorded between the first arrival and the last response, by the time that it
-    /// takes under this load.
-    fn of(
-        model: &Model,
-        scenario: &Scenario,
-        duration_ns: &[u64],
-        lead_ns: &[u64],
-        delay_ns: &[u64],
-        threads: u32,
-    ) -> Self {
-        let span_ns = (model.span_ns.1 - model.span_ns.0).max(1) as f64 / scenario.rate;
-        let (mut loop_ns, mut pool_ns) = (0, 0);
-        for ix in model.span_events.0..model.span_events.1 {
-            let event = &model.events[ix];
-            loop_ns += if event.woken { 0 } else { lead_ns[ix] };
-            loop_ns += duration_ns[model.steps_of(ix as EventIx)]
-                .iter()
-                .sum::<u64>();
-            if let Trigger::Job { .. } = event.trigger {
-                pool_ns += delay_ns[ix];
-            }
+/// Under a scenario: of steps, of the leads of events, and of their delays.
+fn times(
+    model: &Model,
+    scenario: &Scenario,
+    components: &Components,
+) -> (Vec<u64>, Vec<u64>, Vec<u64>) {
+    let routes = scenario.by_route(components);
+    let resources = scenario.by_resource(components);
+    let duration_ns = model.steps.iter().map(|step| {
+        let classes = step.work_ns.iter().zip(&routes[step.route as usize]);
+        classes
+            .map(|(&work_ns, &factor)| scaled(work_ns, factor))
+            .sum()
+    });
+    let events = model.events.iter();
+    let lead_ns = events
+        .clone()
+        .map(|one| one.lead_ns - one.lead_gc_ns + scaled(one.lead_gc_ns, scenario.work.gc));
+    let delay_ns = events.map(|one| {
+        let factor = scenario.of_wait(&one.wait, &resources);
+        match one.trigger {
+            Trigger::Released { delay_ns } => scaled(delay_ns, factor),
+            Trigger::Job { job } => scaled(model.pool.jobs[job as usize].run_ns, factor),
+            Trigger::Arrival {
+                at_ns, since_ns, ..
+            } => scaled(at_ns - since_ns, factor),
         }
-        Self {
-            of_loop: loop_ns as f64 / span_ns,
-            pool: pool_ns as f64 / span_ns / f64::from(threads.max(1)),
-        }
-    }
+    });
+    (duration_ns.collect(), lead_ns.collect(), delay_ns.collect())
 }

@@ -3,7 +3,7 @@
 //! Factors of time: 0.7 is "30 % less". A component that is not named keeps its time.
 
 use crate::components::Components;
-use crate::model::Wait;
+use crate::model::{CLASSES, Wait};
 use crate::scheme::Drive;
 
 /// Factors of the work of the loop thread.
@@ -26,8 +26,16 @@ impl WorkFactors {
         not_running: 1.0,
     };
 
-    pub(crate) fn classes(&self) -> [f64; 5] {
-        [self.native, self.gc, self.jit, self.ic, self.not_running]
+    /// As in [`crate::model::Step`]; what the loop itself does is no component.
+    pub(crate) fn classes(&self) -> [f64; CLASSES] {
+        let Self {
+            native,
+            gc,
+            jit,
+            ic,
+            not_running,
+        } = *self;
+        [native, gc, jit, ic, not_running, 1.0]
     }
 }
 
@@ -84,8 +92,29 @@ impl Scenario {
         &mut self.resources[at].1
     }
 
+    /// Which classes are changed for themselves, in the order `gc`, `jit`, `ic`, `not-running`.
+    /// What was not measured is a part of `native`, so with that it may change, but not alone.
+    pub fn changes_alone(&self) -> [bool; 4] {
+        let mut changed = [false; 4];
+        let routes = self.routes.iter().map(|(_, factors)| factors);
+        for one in routes.chain([&self.work]) {
+            let is_alone = |factor: f64| factor != 1.0 && factor != one.native;
+            let each = [
+                is_alone(one.gc),
+                is_alone(one.jit),
+                is_alone(one.ic),
+                one.not_running != 1.0,
+            ];
+            changed
+                .iter_mut()
+                .zip(each)
+                .for_each(|(all, one)| *all |= one);
+        }
+        changed
+    }
+
     /// Factors of each route, by number.
-    pub(crate) fn by_route(&self, components: &Components) -> Vec<[f64; 5]> {
+    pub(crate) fn by_route(&self, components: &Components) -> Vec<[f64; CLASSES]> {
         let work = self.work.classes();
         let mut all = vec![work; components.routes().len()];
         for (route, factors) in &self.routes {

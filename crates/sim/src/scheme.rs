@@ -122,7 +122,8 @@ impl Scheme {
             problem,
             is_unknown: false,
         };
-        let value_at = at + key.len() + 1;
+        // Of one without a value, where it would be.
+        let value_at = (at + key.len() + 1).min(at + setting.len());
         match (self, key) {
             (Self::Oracle { tail } | Self::Adrenaline { tail, .. }, "tail") => {
                 let number = value.parse().ok().filter(|one| (50.0..100.0).contains(one));

@@ -8,7 +8,7 @@
 use serde::Serialize;
 
 use crate::components::Components;
-use crate::model::{Model, Trigger};
+use crate::model::{CLASSES, Model, Trigger};
 use crate::scenario::Scenario;
 
 /// What is left of a component.
@@ -52,7 +52,7 @@ pub(crate) fn candidates(models: &[Model], components: &Components) -> Vec<Candi
             });
         }
     };
-    let [native, gc, jit, ic, _] = totals.classes;
+    let [native, gc, jit, ic, ..] = totals.classes;
     add("native".to_owned(), native, &|it| it.work.native = LEFT);
     add("gc".to_owned(), gc, &|it| it.work.gc = LEFT);
     add("jit".to_owned(), jit, &|it| it.work.jit = LEFT);
@@ -83,7 +83,7 @@ fn most(totals: &[u64]) -> Vec<(usize, u64)> {
 
 /// Time by component in all that was recorded.
 struct Totals {
-    classes: [u64; 5],
+    classes: [u64; CLASSES],
     routes: Vec<u64>,
     resources: Vec<u64>,
 }
@@ -91,7 +91,7 @@ struct Totals {
 impl Totals {
     fn of(models: &[Model], components: &Components) -> Self {
         let mut totals = Self {
-            classes: [0; 5],
+            classes: [0; CLASSES],
             routes: vec![0; components.routes().len()],
             resources: vec![0; components.resources().len()],
         };

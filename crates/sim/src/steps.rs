@@ -1,6 +1,6 @@
 //! Steps: what an event does, cut wherever something else depends on how far it is.
 //!
-//! Between two cuts only sums matter, so a step is six numbers, however much happened in it. A
+//! Between two cuts only sums matter, so a step is a few numbers, however much happened in it. A
 //! cut inside work that was told as a sum splits it in proportion, like everywhere else.
 
 use bobtail_graph::{EndedPiece, Work};
@@ -8,7 +8,7 @@ use bobtail_trace::record::{Ns, RequestId};
 
 use crate::capture::Log;
 use crate::gates::Awaiting;
-use crate::model::{Action, EventIx, NO_GATE, Step};
+use crate::model::{Action, CLASSES, EventIx, NO_GATE, Step};
 
 /// Something that happens in an event, at a moment.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ pub(crate) struct Point {
 pub(crate) struct Steps {
     pub all: Vec<Step>,
     /// Not yet a step.
-    work_ns: [u64; 5],
+    work_ns: [u64; CLASSES],
     route: u32,
     gate: u32,
 }
@@ -85,7 +85,8 @@ impl Steps {
             work.gc_ns,
             work.jit_ns,
             work.ic_ns,
-            work.not_running_ns + work.loop_ns,
+            work.not_running_ns,
+            work.loop_ns,
         ];
         let sums = self.work_ns.iter_mut().zip(classes);
         sums.for_each(|(sum, part)| *sum += part);
@@ -101,7 +102,7 @@ impl Steps {
 
     /// Nothing depends on where it ends.
     fn end_step(&mut self) {
-        if self.work_ns != [0; 5] {
+        if self.work_ns != [0; CLASSES] {
             self.close(Action::None);
         }
     }
@@ -171,6 +172,19 @@ fn cut(piece: &mut EndedPiece, start_ns: Ns, at_ns: Ns) -> Work {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_loop_does_is_not_told_as_not_running() {
+        let mut steps = Steps::default();
+        steps.work(Work {
+            native_ns: 1,
+            loop_ns: 5,
+            not_running_ns: 7,
+            ..Work::default()
+        });
+        steps.end_step();
+        assert_eq!(steps.all[0].work_ns, [1, 0, 0, 0, 7, 5]);
+    }
 
     #[test]
     fn a_piece_is_cut_without_losing_anything() {

@@ -278,7 +278,8 @@ fn notes(fidelity: &Fidelity, requests: u64) -> Vec<String> {
     }
     if fidelity.client_requests * 20 > requests {
         notes.push(format!(
-            "{} of the requests waited for their client, and do so as long under every change",
+            "{} of the requests waited for their client, and do so as long under every change but \
+             of `io` or `resource:client`",
             share(fidelity.client_requests)
         ));
     }

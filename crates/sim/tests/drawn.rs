@@ -104,6 +104,47 @@ fn a_boost_makes_what_runs_meanwhile_faster_and_who_waits_for_it() {
 }
 
 #[test]
+fn the_use_of_the_loop_is_that_at_the_speed_of_the_policy() {
+    let drawn = draw(HOG);
+    let log = capture(&drawn).expect("the drawing can be replayed");
+    let mut components = Components::new();
+    let model = Model::of(&log, |id| Some(drawn.text(id)), &mut components).unwrap();
+    // 61 ms of work in 61 ms.
+    for (changes, expected) in [
+        ("rate=1.5", 1.5),
+        ("rate=1.5,policy=static:base", 1.5),
+        ("rate=1.5,policy=static:peak", 1.5 * 0.65),
+        ("rate=0.6,policy=static:1.3", 1.2),
+    ] {
+        let scenario = parse(changes, &components).expect("changes");
+        let told = replay(&model, &scenario, &components).loop_use;
+        assert!((told - expected).abs() < 1e-6, "{changes}: {told}");
+    }
+}
+
+#[test]
+fn an_oracle_boosts_from_when_a_request_comes_that_something_else_brings() {
+    let drawing = r#"
+        open 1 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "/a"
+             register timer op=1 due=50ms
+        2ms  sink 1 200
+             end
+             poll for=48ms
+        50ms begin #2 timer op=1 ready=50ms
+             source 2 "/b"
+        70ms sink 2 200
+             end
+    "#;
+    check_policy(
+        drawing,
+        "latency=0ns,policy=oracle:tail=99",
+        "/a 2ms, /b 13ms",
+    );
+}
+
+#[test]
 fn a_faster_callback_is_gone_from_the_queue_behind_it() {
     check(
         HOG,

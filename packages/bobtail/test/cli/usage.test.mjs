@@ -32,6 +32,7 @@ const CASES = [
     64,
     'bobtail: --for must be at least 10ms (5ms)',
   ],
+  [['whatif', '.', '--latency', '1ms'], 64, 'bobtail: --latency goes with --policy (1ms)'],
   [['record', '--', 'no-such-command'], 127, 'bobtail: command not found (no-such-command)'],
   [['record', '--', './plain'], 126, 'bobtail: cannot run: permission denied (./plain)'],
   [

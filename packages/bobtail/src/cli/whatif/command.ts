@@ -1,5 +1,6 @@
 /** The options of `bobtail whatif`. */
 import type { Command } from 'commander';
+import { Failure } from '../failure';
 import { parsePercentile } from '../quantity';
 
 interface WhatIfFlags {
@@ -40,6 +41,9 @@ export function addWhatIf(program: Command): void {
     .option('--json', 'the answer as JSON')
     .option('-q, --quiet', 'no progress', false)
     .action(async (folder: string, flags: WhatIfFlags) => {
+      if (flags.latency !== undefined && flags.policy.length === 0) {
+        throw new Failure('usage', '--latency goes with --policy', flags.latency);
+      }
       const { whatif } = await import('./whatif');
       await whatif({
         folder,

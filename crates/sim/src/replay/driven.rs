@@ -1,0 +1,132 @@
+//! The replay while a policy drives a lever: times follow from the speed.
+//!
+//! Apart from the loop itself, which runs through millions of events once for each change, nearly
+//! all of them without a policy.
+
+use bobtail_trace::record::Ns;
+
+use super::Run;
+use crate::agenda::Due;
+use crate::components::Components;
+use crate::foresight::Foresight;
+use crate::model::{Action, EventIx, Model, NOT_RUNNING, Phase, Trigger};
+use crate::pace::Pace;
+use crate::scenario::{Scenario, scaled};
+
+/// What a replay under a policy has beside the rest.
+pub(super) struct Driven {
+    pub pace: Pace,
+    /// Of steps: what of them no speed changes.
+    fixed_ns: Vec<u64>,
+    /// Of collections before callbacks.
+    gc_factor: f64,
+    /// How long the loop worked for what counts as its use ([`crate::uses`]).
+    pub busy_ns: u64,
+    busy_events: std::ops::Range<usize>,
+    busy_steps: std::ops::Range<usize>,
+}
+
+impl Run<'_> {
+    /// Lets the policy of a scenario drive, where it has one.
+    pub(super) fn drive(&mut self, scenario: &Scenario, components: &Components) {
+        let Some(drive) = &scenario.drive else { return };
+        let model = self.model;
+        let routes = scenario.by_route(components);
+        let fixed_ns = model.steps.iter().map(|step| {
+            let factor = routes[step.route as usize][NOT_RUNNING];
+            scaled(step.work_ns[NOT_RUNNING], factor)
+        });
+        let base = || {
+            let base = Scenario {
+                drive: None,
+                ..scenario.clone()
+            };
+            Run::new(model, &base, components, false).all_latencies()
+        };
+        let foresight = Foresight::of(&drive.scheme, model, base);
+        let busy_events = model.span_events.0..model.span_events.1;
+        self.driven = Some(Box::new(Driven {
+            pace: Pace::new(drive, foresight, model.span_ns.0),
+            fixed_ns: fixed_ns.collect(),
+            gc_factor: scenario.work.gc,
+            busy_ns: 0,
+            busy_steps: first_step(model, busy_events.start)..first_step(model, busy_events.end),
+            busy_events,
+        }));
+    }
+
+    /// The kernel answered with these.
+    pub(super) fn answered_with(&mut self, ready_ns: Ns, batch: &[Due]) {
+        let Some(driven) = &mut self.driven else {
+            return;
+        };
+        let pace = &mut driven.pace;
+        let events = &self.model.events;
+        let is_job = |due: &&Due| matches!(events[due.1 as usize].trigger, Trigger::Job { .. });
+        let jobs = batch.iter().filter(is_job).count();
+        pace.pass(self.now.max(ready_ns));
+        pace.poll_leave((batch.len() - jobs + jobs.min(1)) as u32);
+    }
+
+    /// The loop's way to a callback.
+    pub(super) fn lead(&mut self, event: EventIx, lead_ns: u64, woken: bool) {
+        let Some(driven) = &mut self.driven else {
+            self.now += lead_ns;
+            return;
+        };
+        let pace = &mut driven.pace;
+        let known = &self.model.events[event as usize];
+        pace.pass(self.now);
+        let from_ns = pace.at_ns();
+        let gc_ns = known
+            .lead_gc_kind
+            .map_or(0, |_| scaled(known.lead_gc_ns, driven.gc_factor))
+            .min(lead_ns);
+        if let Some(kind) = known.lead_gc_kind.filter(|_| gc_ns > 0) {
+            pace.collect(kind);
+            pace.work(gc_ns);
+            pace.collected();
+        }
+        if woken {
+            // The kernel wakes the thread no faster.
+            pace.pass(pace.at_ns() + lead_ns - gc_ns);
+        } else {
+            pace.work(lead_ns - gc_ns);
+        }
+        if known.phase == Phase::Poll {
+            pace.dispatch(matches!(known.trigger, Trigger::Job { .. }));
+        }
+        self.now = pace.at_ns();
+        if !woken && driven.busy_events.contains(&(event as usize)) {
+            driven.busy_ns += self.now - from_ns;
+        }
+    }
+
+    /// Under a policy.
+    pub(super) fn paced(&mut self, step: usize) {
+        let Some(driven) = &mut self.driven else {
+            return;
+        };
+        let pace = &mut driven.pace;
+        let from_ns = pace.at_ns();
+        let fixed_ns = driven.fixed_ns[step];
+        pace.work(self.duration_ns[step] - fixed_ns);
+        pace.pass(pace.at_ns() + fixed_ns);
+        match self.model.steps[step].action {
+            Action::Collect(kind) => pace.collect(kind),
+            Action::Collected => pace.collected(),
+            Action::Sink(request) => pace.answered(request),
+            _ => {}
+        }
+        self.now = pace.at_ns();
+        if driven.busy_steps.contains(&step) {
+            driven.busy_ns += self.now - from_ns;
+        }
+    }
+}
+
+/// The first step of an event, or the end of all.
+fn first_step(model: &Model, event: usize) -> usize {
+    let first = model.events.get(event).map(|one| one.first_step as usize);
+    first.unwrap_or(model.steps.len())
+}
