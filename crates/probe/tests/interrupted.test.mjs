@@ -110,8 +110,8 @@ for (const node of nodes) {
       assert.ok(only(out).of('location').length > 0);
       assert.equal(slices.length, 50);
       // V8 holds a mutex when it stops the thread, which needs it. Where the thread slept for it,
-      // it did so about once in each of these. It cannot but sleep where the watchdog loses its
-      // processor with the mutex in hand, which the kernel counts: each such loss excuses one.
+      // it did so about once in each of these on Node 20 and 22. It cannot but sleep where the
+      // watchdog loses its processor with the mutex in hand: each such loss excuses one.
       const waited = slices.reduce((all, slice) => all + slice.waited, 0);
       const excused = slices.length / 3 + 3 + watchdogInterrupted;
       t.diagnostic(`waited ${waited} times, watchdog interrupted ${watchdogInterrupted} times`);
