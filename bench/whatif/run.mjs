@@ -42,7 +42,9 @@ function bobtail(args, env = {}) {
 function measure({ service, load, env, sets = [] }) {
   const folder = mkdtempSync(join(tmpdir(), 'bobtail-bench-whatif-'));
   const out = join(folder, 'recording.bobtail');
-  const onPort = [process.execPath, join(FIXTURES, 'whatif-load.mjs'), 'open', ...load].join(' ');
+  const words = [process.execPath, join(FIXTURES, 'whatif-load.mjs'), 'open', ...load];
+  // A path may have spaces in it.
+  const onPort = words.map((word) => `'${word}'`).join(' ');
   const flags = ['--quiet', '--no-report', '--no-html', '--out', out, '--on-port', onPort];
   const command = [values.node, join(FIXTURES, 'whatif-service.cjs'), ...service];
   try {

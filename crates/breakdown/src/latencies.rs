@@ -108,7 +108,7 @@ impl Latencies {
 }
 
 /// The rank (from 1) of a percentile among `count`.
-pub(crate) fn rank(count: u64, percentile: f64) -> u64 {
+pub fn rank(count: u64, percentile: f64) -> u64 {
     // 99.9 % of 10,000 is 9,990.000000000001 in floating point.
     let exact = count as f64 * percentile / 100.0;
     ((exact - 1e-6).ceil() as u64).clamp(count.min(1), count)

@@ -47,7 +47,7 @@ pub use aggregate::{Aggregate, aggregate, aggregate_and};
 pub use explain::{
     Explain, ExplainCulprit, ExplainEvent, ExplainPause, ExplainSegment, culprit_word, explain,
 };
-pub use latencies::{Latencies, PERCENTILES, REQUESTS_BEYOND};
+pub use latencies::{Latencies, PERCENTILES, REQUESTS_BEYOND, rank};
 pub use page::{Page, SLOWEST_SHOWN, Tally};
 pub use places::{CodeLocation, Located, code_location, located, shown_place};
 pub use population::{Population, TAIL_PERCENTILE, slowest};

@@ -4,12 +4,12 @@
 //! given. So both the replay without a change and that with one are drawn anew over the same
 //! blocks of time, and what is told of the difference is free of what they share.
 
-use bobtail_breakdown::compare::{BLOCKS, FIRST_REPLICATE, WHOLE, Weights, drawings, interval};
-use bobtail_breakdown::{PERCENTILES, REQUESTS_BEYOND};
+use bobtail_breakdown::compare::{
+    Blocks, FIRST_REPLICATE, WHOLE, Weights, blocks_beyond_needed, drawings, interval,
+};
+use bobtail_breakdown::{PERCENTILES, REQUESTS_BEYOND, rank};
 use serde::Serialize;
 
-/// Blocks of time are so many times the latency of the tail at least.
-const TAIL_LATENCIES: u64 = 4;
 const SEED: u64 = 0x0b0b_7a11;
 
 /// The requests of a recording, in blocks of time.
@@ -40,7 +40,7 @@ impl Sample {
     /// Of requests by arrival time; `latencies_ns` are those without a change, and `asked` the
     /// percentile at which the tail begins.
     pub fn of(arrivals_ns: &[u64], latencies_ns: &[u64], asked: f64) -> Self {
-        let count = latencies_ns.len();
+        let count = latencies_ns.len() as u64;
         let mut sorted = latencies_ns.to_vec();
         sorted.sort_unstable();
         let beyond = |percentile: f64| (count - rank(count, percentile)) as f64;
@@ -58,24 +58,21 @@ impl Sample {
         all.sort_by(|a, b| b.total_cmp(a));
         all.dedup();
         let tail_ns = sorted
-            .get(rank(count, asked).saturating_sub(1))
+            .get(rank(count, asked).saturating_sub(1) as usize)
             .copied()
             .unwrap_or(1);
         let first_ns = arrivals_ns.iter().min().copied().unwrap_or(0);
         let last_ns = arrivals_ns.iter().max().copied().unwrap_or(0);
-        let span_ns = last_ns - first_ns + 1;
-        let blocks = span_ns / tail_ns.saturating_mul(TAIL_LATENCIES).max(1);
-        let blocks = blocks.clamp(1, BLOCKS as u64);
-        let block_ns = span_ns.div_ceil(blocks);
+        let blocks = Blocks::of_span(first_ns, last_ns, tail_ns);
         let block: Vec<usize> = arrivals_ns
             .iter()
-            .map(|at_ns| ((at_ns - first_ns) / block_ns) as usize)
+            .map(|&at_ns| blocks.index(at_ns))
             .collect();
         let mut occupied: Vec<usize> = block.clone();
         occupied.sort_unstable();
         occupied.dedup();
         Self {
-            drawings: drawings(&occupied, blocks as usize, SEED),
+            drawings: drawings(&occupied, blocks.count(), SEED),
             occupied: occupied.len(),
             block,
             percentiles: all,
@@ -113,9 +110,10 @@ impl Sample {
             let before = unchanged.at(percentile, weights)? as f64;
             Some(before - changed.at(percentile, weights)? as f64)
         };
+        let is_told = unchanged.tells(percentile) && changed.tells(percentile);
         let gained = gain(&self.drawings[WHOLE]).unwrap_or(0.0) as i64;
         let bounds = self
-            .interval(gain)
+            .interval(is_told, gain)
             .map(|bounds| bounds.map(|one| one as i64));
         (gained, bounds)
     }
@@ -127,17 +125,22 @@ impl Sample {
             let before_ns = unchanged.at(percentile, weights)?.max(1);
             Some(changed.at(percentile, weights)? as f64 / before_ns as f64 - 1.0)
         };
-        let bounds = self.interval(|weights| changed.at(percentile, weights).map(|ns| ns as f64));
+        let tells = changed.tells(percentile);
+        let of_changed = |weights: &Weights| Some(changed.at(percentile, weights)? as f64);
+        let bounds = self.interval(tells, of_changed);
         Predicted {
             percentile,
             latency_ns,
             interval_ns: bounds.map(|bounds| bounds.map(|one| one as u64)),
             change: ratio(whole).unwrap_or(0.0),
-            change_interval: self.interval(ratio),
+            change_interval: self.interval(tells && unchanged.tells(percentile), ratio),
         }
     }
 
-    fn interval(&self, of: impl Fn(&Weights) -> Option<f64>) -> Option<[f64; 2]> {
+    fn interval(&self, is_told: bool, of: impl Fn(&Weights) -> Option<f64>) -> Option<[f64; 2]> {
+        if !is_told {
+            return None;
+        }
         let drawn = self.drawings.get(FIRST_REPLICATE..)?;
         interval(drawn.iter().filter_map(of).collect(), self.occupied)
     }
@@ -157,7 +160,7 @@ impl Blocked {
             .each(weights)
             .map(|(block, weight)| block.len() * weight)
             .sum();
-        let rank = rank(count, percentile);
+        let rank = rank(count as u64, percentile) as usize;
         let up_to = |ns: u64| -> usize {
             let each = self.each(weights);
             each.map(|(block, weight)| block.partition_point(|one| *one <= ns) * weight)
@@ -167,17 +170,23 @@ impl Blocked {
         (count > 0).then(|| self.all[at.min(self.all.len() - 1)])
     }
 
+    /// Whether what is beyond a percentile came in so many blocks that an interval of it is worth
+    /// something: a few incidents do not tell how often there are such.
+    fn tells(&self, percentile: f64) -> bool {
+        let count = self.all.len() as u64;
+        let rank = rank(count, percentile);
+        let Some(&least_ns) = self.all.get(rank as usize) else {
+            return false;
+        };
+        let lasts = self.blocks.iter().filter_map(|block| block.last());
+        lasts.filter(|&&ns| ns >= least_ns).count() >= blocks_beyond_needed(count - rank)
+    }
+
     fn each<'a>(&'a self, weights: &'a Weights) -> impl Iterator<Item = (&'a Vec<u64>, usize)> {
         let each = self.blocks.iter().zip(weights);
         each.filter(|(_, weight)| **weight > 0)
             .map(|(block, weight)| (block, *weight as usize))
     }
-}
-
-/// The rank (from 1) of a percentile among `count`.
-fn rank(count: usize, percentile: f64) -> usize {
-    let exact = count as f64 * percentile / 100.0;
-    ((exact - 1e-6).ceil() as usize).clamp(count.min(1), count)
 }
 
 #[cfg(test)]
@@ -208,6 +217,33 @@ mod tests {
             assert!(low < -0.49 && high > -0.51 && high - low < 0.001, "{one:?}");
         }
         assert_eq!(sample.gain_ns(99.0, &before, &after).0, 9_900);
+    }
+
+    #[test]
+    fn of_a_few_incidents_no_interval_is_told() {
+        let arrivals: Vec<u64> = (0..20_000).map(|i| i * 1_000_000).collect();
+        // 40 slow ones in each of so many of the 32 blocks.
+        let told = |incidents: u64| {
+            let slow = |i: u64| i % 625 < 40 && i / 625 < incidents;
+            let latencies = (0..20_000).map(|i| if slow(i) { 900 + i % 40 } else { 1 + i % 500 });
+            let latencies: Vec<u64> = latencies.collect();
+            let sample = Sample::of(&arrivals, &latencies, 99.9);
+            let all = sample.sorted(&latencies);
+            let gain = sample.gain_ns(99.9, &all, &all).1;
+            let [tail, .., middle] = &sample.predict(&all, &all)[..] else {
+                panic!("three percentiles")
+            };
+            assert!(
+                middle.interval_ns.is_some(),
+                "of half of them there are enough"
+            );
+            assert_eq!(tail.interval_ns.is_some(), tail.change_interval.is_some());
+            assert_eq!(tail.interval_ns.is_some(), gain.is_some());
+            tail.interval_ns.is_some()
+        };
+        // 20 requests lie beyond p99.9, so that eight blocks are needed.
+        assert!(!told(7));
+        assert!(told(8));
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(crate) const ROUNDS_BEYOND_MIN: usize = 3;
 const TAIL_LATENCIES: u64 = 4;
 
 /// In how many blocks so many requests beyond a percentile must have come.
-pub(crate) fn blocks_beyond_needed(requests: u64) -> usize {
+pub fn blocks_beyond_needed(requests: u64) -> usize {
     if requests < FEW_REQUESTS {
         BLOCKS_BEYOND_MIN_OF_FEW
     } else {
@@ -48,8 +48,13 @@ impl Blocks {
         let (first_ns, last_ns) = sources
             .reduce(|(first, last), (from, to)| (first.min(from), last.max(to)))
             .unwrap_or((0, 0));
+        Self::of_span(first_ns, last_ns, population.tail.threshold_ns)
+    }
+
+    /// The blocks of what came from `first_ns` to `last_ns`, with this latency of the tail.
+    pub fn of_span(first_ns: Ns, last_ns: Ns, tail_ns: u64) -> Self {
         let span_ns = last_ns - first_ns + 1;
-        let shortest_ns = population.tail.threshold_ns.saturating_mul(TAIL_LATENCIES);
+        let shortest_ns = tail_ns.saturating_mul(TAIL_LATENCIES);
         let count = (span_ns / shortest_ns.max(1)).clamp(1, BLOCKS as u64);
         Self {
             first_ns,
@@ -64,7 +69,7 @@ impl Blocks {
     }
 
     /// The block of a time.
-    pub(crate) fn index(&self, at_ns: Ns) -> usize {
+    pub fn index(&self, at_ns: Ns) -> usize {
         let index = at_ns.saturating_sub(self.first_ns) / self.block_ns;
         (index as usize).min(self.count - 1)
     }

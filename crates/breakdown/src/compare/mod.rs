@@ -29,7 +29,7 @@ mod resampling;
 mod rounds;
 mod route_cells;
 
-pub use blocks::{BLOCKS, Blocks};
+pub use blocks::{BLOCKS, Blocks, blocks_beyond_needed};
 pub use change::{Change, Verdict};
 pub use diff::{
     CauseDiff, CulpritDiff, Diff, DiffSide, IoDiff, PercentileDiff, RouteDiff, TailDiff, diff,
