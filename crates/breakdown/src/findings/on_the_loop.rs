@@ -12,6 +12,8 @@ const HOG_SHARE: u64 = 5;
 const WORTH_TELLING: f64 = 0.1;
 /// Share from which a cause is the dominant one.
 const DOMINANT: f64 = 0.3;
+/// Share from which there is hardly anything else.
+const MOST: f64 = 0.5;
 /// The cure where no quota is to blame.
 const QUIETER: &str = "run fewer busy processes beside it, or give it processors of its own";
 /// Share of the recording in which the quota was used up from which that is worth telling.
@@ -152,7 +154,7 @@ pub(super) fn burst(evidence: &Evidence<'_>) -> Option<Finding> {
 /// The request's own computation; what of it is its own, loop events alone do not tell.
 pub(super) fn own_work(evidence: &Evidence<'_>) -> Option<Finding> {
     let impact_ns = evidence.per_request(evidence.tail_sums.exec_ns);
-    if evidence.loop_only || evidence.share(impact_ns) < DOMINANT {
+    if evidence.loop_only || evidence.share(impact_ns) < DOMINANT || is_of_v8(evidence) {
         return None;
     }
     let sentence = format!(
@@ -161,6 +163,12 @@ pub(super) fn own_work(evidence: &Evidence<'_>) -> Option<Finding> {
     );
     let action = "profile these routes: less work per request, or a worker thread for the rest";
     Some(finding("own-work", impact_ns, sentence, action))
+}
+
+/// Most of it is collections, compilation or misses: those have advice of their own.
+fn is_of_v8(evidence: &Evidence<'_>) -> bool {
+    let work = &evidence.tail_sums.work;
+    evidence.share(evidence.per_request(work.gc_ns + work.jit_ns + work.ic_ns)) >= MOST
 }
 
 /// I/O of a request is ready while the request itself still computes.

@@ -142,8 +142,8 @@ pub(super) fn compilation(evidence: &Evidence<'_>) -> Option<Finding> {
     let action = if warming {
         "warm the service up before it takes requests, or leave its beginning out (--warmup)"
     } else {
-        "compile nothing per request: eval, new Function, vm scripts, templates, large functions \
-         that run once, modules loaded late"
+        "compile once and keep it, nothing per request: eval, new Function, vm scripts, templates, \
+         large functions that run once, modules loaded late"
     };
     Some(finding("jit", impact_ns, sentence, action))
 }

@@ -95,13 +95,9 @@ fn collections_are_named_wherever_they_fall() {
            @60 sink $1 200
            end"#,
     );
-    let finding = expect(&report, "own-work", 60);
-    assert!(finding.sentence.contains("100 %"), "{finding:?}");
-    let finding = &report.findings[1];
-    assert_eq!(
-        (finding.code.as_str(), finding.impact_ns),
-        ("gc-full", 50_000_000)
-    );
+    // Of 60 ms of the request's own: to profile the other 10 would not help.
+    expect(&report, "gc-full", 50);
+    assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
     assert_eq!(report.culprits[0].word, "mark-compact");
     assert_eq!(report.breakdown[0].work.gc_ns, Some(50_000_000));
 }

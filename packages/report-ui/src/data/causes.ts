@@ -58,8 +58,10 @@ export function requestVerdict(segments: readonly Segment[]): string {
   const longest = segments.reduce((best, one) => (one.durationNs > best.durationNs ? one : best));
   const [culprit] = culpritsTogether(longest);
   const where = culprit === undefined ? '' : culpritWhere(culprit);
+  // Of a run only what interrupted it is told: what is less than half of it is not its cause.
+  const isMost = culprit !== undefined && 2 * culprit.durationNs >= longest.durationNs;
   const behind =
-    culprit === undefined
+    culprit === undefined || !(isMost || longest.kind === 'queue')
       ? ''
       : `, mostly ${longest.kind === 'queue' ? 'behind' : 'in'} ${culpritWho(culprit)} ${where}`;
   return plain(`${segmentWords(longest)}${behind}`.trim());
