@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use bobtail_graph::EventKind;
-use bobtail_trace::record::{LoopKind, Ns, RequestId, StringId};
+use bobtail_trace::record::{LoopKind, Ns, ReadyQuality, RequestId, StringId};
 
 use crate::capture::{Answered, Log, Seen};
 use crate::components::Components;
 use crate::gates::{Awaiting, gates};
 use crate::model::{Action, Event, EventIx, Gate, Model, Phase, Request, Trigger, Wait};
-use crate::pool::{Pool, Recorded};
+use crate::pool::{Pool, Recorded, threads_of};
 use crate::refusal::Refusal;
 use crate::steps::{Point, Steps, Whole};
 use crate::triggers::{Cause, Index, causes, ready_ns};
@@ -315,6 +315,17 @@ impl<'a> Build<'a> {
 
     /// The pool, and for each event its job.
     fn pool(&self) -> (Pool, Vec<Option<u32>>) {
+        // The loop may learn of a job later than it ended, and stands it in line then: that is when
+        // a replay has it end. How many threads there were, only the ends themselves tell.
+        let job = |ready_ns: Ns, run_ns: u64, at_ns: Ns| {
+            let start_ns = ready_ns.saturating_sub(run_ns);
+            Recorded {
+                submit_ns: at_ns.min(start_ns),
+                start_ns,
+                run_ns: ready_ns - start_ns,
+            }
+        };
+        let mut ended: Vec<Recorded> = Vec::new();
         let mut jobs: Vec<(Recorded, usize)> = Vec::new();
         for (ix, seen) in self.log.events.iter().enumerate() {
             let run_ns = seen.ended.run_ns;
@@ -322,13 +333,12 @@ impl<'a> Build<'a> {
                 && seen.ended.kind == LoopKind::Pool
                 && run_ns > 0
             {
-                let start_ns = self.ready_ns[ix].saturating_sub(run_ns);
-                let recorded = Recorded {
-                    submit_ns: at_ns.min(start_ns),
-                    start_ns,
-                    run_ns: self.ready_ns[ix] - start_ns,
-                };
-                jobs.push((recorded, ix));
+                jobs.push((job(self.ready_ns[ix], run_ns, at_ns), ix));
+                if let Some(ready_ns) = seen.ended.ready_ns
+                    && seen.ended.ready_quality == ReadyQuality::Exact
+                {
+                    ended.push(job(ready_ns, run_ns, at_ns));
+                }
             }
         }
         jobs.sort_by_key(|(one, ix)| (one.submit_ns, *ix));
@@ -337,7 +347,8 @@ impl<'a> Build<'a> {
         for (number, (_, ix)) in jobs.iter().enumerate() {
             of_event[*ix] = Some(number as u32);
         }
-        (Pool::of(&recorded), of_event)
+        ended.sort_by_key(|one| one.submit_ns);
+        (Pool::of(threads_of(&ended), &recorded), of_event)
     }
 
     fn span_events(&self) -> (usize, usize) {

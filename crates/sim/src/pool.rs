@@ -36,9 +36,8 @@ pub(crate) struct Recorded {
 }
 
 impl Pool {
-    /// The pool that ran these jobs, given in the order of submission.
-    pub(crate) fn of(recorded: &[Recorded]) -> Self {
-        let threads = threads_of(recorded);
+    /// The pool of so many threads that ran these jobs, given in the order of submission.
+    pub(crate) fn of(threads: u32, recorded: &[Recorded]) -> Self {
         let mut line = Line::new(threads);
         let jobs = recorded.iter().map(|one| {
             let free_ns = line.free_ns().max(one.submit_ns);
@@ -62,11 +61,13 @@ const OFF_NS_MAX: u64 = 10_000_000;
 /// By so much fewer threads must explain the jobs better than the default.
 const HARDLY: f64 = 0.05;
 
+/// How many threads ran these jobs, given in the order of submission.
+///
 /// At least as many as ever worked at once: the threads note themselves when they do. Of those
 /// numbers the one under which jobs began when they should have, because with too many a job
 /// waited though a thread was free. Single jobs do not tell it: a thread that is woken late looks
 /// like one that is not there. Where all jobs together do not either, it is the default.
-fn threads_of(recorded: &[Recorded]) -> u32 {
+pub(crate) fn threads_of(recorded: &[Recorded]) -> u32 {
     let least = most_at_once(recorded).max(1);
     let recorded = &recorded[..recorded.len().min(JOBS_ASKED)];
     let off = |threads: u32| {
@@ -143,7 +144,7 @@ mod tests {
     fn threads_are_those_that_worked_while_a_job_waited() {
         let ms = 1_000_000;
         let waited = [job(0, 0, 5 * ms), job(0, 0, 5 * ms), job(0, 5 * ms, ms)];
-        assert_eq!(Pool::of(&waited).threads, 2);
+        assert_eq!(threads_of(&waited), 2);
         // Told late by a little, now and then.
         let mut late: Vec<_> = (0..100)
             .flat_map(|i| {
@@ -154,17 +155,17 @@ mod tests {
             })
             .collect();
         late[40].run_ns += 10;
-        assert_eq!(Pool::of(&late).threads, 1);
+        assert_eq!(threads_of(&late), 1);
         // Slow to begin, but not behind another.
         assert_eq!(
-            Pool::of(&[job(0, ms, ms), job(9 * ms, 10 * ms, ms)]).threads,
+            threads_of(&[job(0, ms, ms), job(9 * ms, 10 * ms, ms)]),
             THREADS_DEFAULT
         );
         let idle = [job(0, 0, 5 * ms), job(ms, ms, 5 * ms)];
-        assert_eq!(Pool::of(&idle).threads, THREADS_DEFAULT);
+        assert_eq!(threads_of(&idle), THREADS_DEFAULT);
         let many: Vec<_> = (0..9).map(|_| job(0, 0, ms)).collect();
-        assert_eq!(Pool::of(&many).threads, 9);
-        assert_eq!(Pool::of(&[]).threads, THREADS_DEFAULT);
+        assert_eq!(threads_of(&many), 9);
+        assert_eq!(threads_of(&[]), THREADS_DEFAULT);
     }
 
     #[test]
@@ -174,7 +175,7 @@ mod tests {
         let late_ns = JOBS_ASKED as u64 * 2 * ms;
         let together = (0..6).map(|_| job(late_ns, late_ns, ms));
         let jobs: Vec<Recorded> = alone.chain(together).collect();
-        assert_eq!(Pool::of(&jobs).threads, 6);
+        assert_eq!(threads_of(&jobs), 6);
     }
 
     #[test]
@@ -192,7 +193,7 @@ mod tests {
                 job(submit_ns, start_ns, run_ns)
             });
             let jobs: Vec<Recorded> = jobs.collect();
-            assert_eq!(Pool::of(&jobs).threads, threads);
+            assert_eq!(threads_of(&jobs), threads);
         }
     }
 
@@ -204,7 +205,7 @@ mod tests {
             job(0, 9, 5 * ms),
             job(ms, 5 * ms + 20, ms),
         ];
-        let pool = Pool::of(&recorded);
+        let pool = Pool::of(threads_of(&recorded), &recorded);
         let mut line = Line::new(pool.threads);
         for (job, one) in pool.jobs.iter().zip(&recorded) {
             let start_ns = (line.free_ns().max(one.submit_ns) as i64 + job.lead_ns) as Ns;
