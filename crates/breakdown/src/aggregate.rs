@@ -13,7 +13,7 @@ use bobtail_trace::record::{CodePlace, Ns, Record, StringId};
 
 use crate::blame::{Blame, Cause, Who};
 use crate::longest_pauses::{Watched, Watching};
-use crate::names::{LOCATIONS, Name, Names, Numbered, RESOURCES, ROUTES, Translation};
+use crate::names::{LOCATIONS, Name, Names, Numbered, RESOURCES, ROUTES, Translation, UNNAMED};
 use crate::pauses::Pauses;
 use crate::places::{PlaceId, Places, PlacesOfTrace, located};
 use crate::population::Population;
@@ -50,7 +50,6 @@ pub struct Aggregate {
     pub(crate) watched: Vec<Watched>,
     pub(crate) io: BTreeMap<IoKey, IoSums>,
     pub(crate) blame: Blame,
-    pub(crate) inferred: u64,
     pub(crate) truncated: u64,
     /// Ports at which one of the traces' loops listens.
     pub(crate) ports: BTreeSet<u16>,
@@ -72,7 +71,6 @@ impl Aggregate {
             watched: Vec::new(),
             io: BTreeMap::new(),
             blame: Blame::default(),
-            inferred: 0,
             truncated: 0,
             ports: BTreeSet::new(),
             requests: 0,
@@ -229,7 +227,6 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
         also(path);
         let all = &mut *self.aggregate;
         all.requests += 1;
-        all.inferred += u64::from(path.inferred_hops > 0);
         all.truncated += u64::from(path.truncated);
         let class = if path.latency_ns >= self.threshold_ns {
             Class::Tail
@@ -249,7 +246,7 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
         let route = self
             .routes
             .name(path.route, self.strings, &mut all.routes)
-            .unwrap_or(0);
+            .unwrap_or(UNNAMED);
         all.sums.entry((route, class)).or_default().add(&sums);
         if let Some(process) = all.processes.last_mut() {
             match class {

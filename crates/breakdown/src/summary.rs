@@ -173,7 +173,7 @@ fn requests(surveys: &[Survey], population: &Population, aggregate: &Aggregate) 
     Requests {
         count,
         complete: count.saturating_sub(aggregate.truncated),
-        inferred: aggregate.inferred,
+        inferred: aggregate.sums.values().map(|sums| sums.inferred).sum(),
         truncated: aggregate.truncated,
         warmup: surveys.iter().map(|s| s.warmup).sum(),
         unfinished: surveys.iter().map(|s| s.unfinished).sum(),

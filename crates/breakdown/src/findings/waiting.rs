@@ -35,7 +35,8 @@ pub(super) fn pool_exhausted(evidence: &Evidence<'_>) -> Option<Finding> {
 /// One file, host or database takes most of the time.
 pub(super) fn slow_resource(evidence: &Evidence<'_>) -> Option<Finding> {
     // What another request had started is told by `shared_work`, with the same resource.
-    let told_ns = |io: &Io| match is_shared_told(evidence) {
+    let is_shared = is_shared_told(evidence);
+    let told_ns = |io: &Io| match is_shared {
         true => before_a_connection_ns(evidence, io).max(io.shared_ns),
         false => before_a_connection_ns(evidence, io),
     };
