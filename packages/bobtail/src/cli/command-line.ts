@@ -9,6 +9,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { ACTUATORS, type DriveFlags, type ProveFlags } from './boost/flags';
+import { collect } from './collect';
 import { tell } from './console';
 import { FORMAT_NAMES } from './export/formats';
 import { type ExportFlags, parseExport } from './export/selection';
@@ -245,11 +246,6 @@ function requireGates(gates: readonly unknown[], junit: string | undefined): voi
   if (junit !== undefined && gates.length === 0) {
     throw new Failure('usage', '--junit needs a gate: --fail-on', junit);
   }
-}
-
-/** Collects what is given several times. */
-function collect(value: string, values: readonly string[]): string[] {
-  return [...values, value];
 }
 
 function reportFormat(flags: ReportFlags): 'json' | 'markdown' | 'text' | undefined {

@@ -83,7 +83,7 @@ function parseBound({
 
 /** The routes that must be compared for the gates to be judged. */
 export function gatedRoutes(gates: readonly DiffGate[]): string[] {
-  return gates.map(({ route }) => route);
+  return gates.map(({ route }) => route).filter((route) => route !== ALL_ROUTES);
 }
 
 /** What came of each gate, in their order; of a difference that tells `gatedRoutes`. */

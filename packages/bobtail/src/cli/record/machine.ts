@@ -39,9 +39,10 @@ export function lookAtThrottling(folder: string, watch: ThrottlingWatch): void {
 
 /** Adds to every process file what its groups were throttled since the process told the counts. */
 export function writeThrottling(folder: string, watch: ThrottlingWatch): void {
-  lookAtThrottling(folder, watch);
   for (const one of readRecordedProcesses(folder)) {
-    replaceProcessFile(folder, { ...one, throttled: watch.longest(one.cpuStat ?? []) });
+    const groups = one.cpuStat ?? [];
+    watch.look(groups);
+    replaceProcessFile(folder, { ...one, throttled: watch.longest(groups) });
   }
 }
 

@@ -1,5 +1,6 @@
 /** The options of `bobtail whatif`. */
 import type { Command } from 'commander';
+import { collect } from '../collect';
 import { Failure } from '../failure';
 import { parsePercentile } from '../quantity';
 
@@ -27,13 +28,13 @@ export function addWhatIf(program: Command): void {
     .option(
       '--set <changes>',
       'a scenario, such as gc=0.7 or route:/export.exec=0.5,pool=8; again for another',
-      (value: string, values: readonly string[]) => [...values, value],
+      collect,
       [],
     )
     .option(
       '--policy <policy>',
       'a scenario under a policy of boost, or under oracle or adrenaline; again for another',
-      (value: string, values: readonly string[]) => [...values, value],
+      collect,
       [],
     )
     .option('--latency <duration>', 'of the lever of --policy (default: 20us)')
