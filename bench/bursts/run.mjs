@@ -23,11 +23,15 @@ const ARMS = {
   'unrecorded again': {},
 };
 
-/** Instructions of a run. No optimizing compiler, whose own work is not the same in each run. */
+/**
+ * Instructions of a run. Without what is not the same in each turn: optimizing compilers, and
+ * collections, of which a few more in one arm are as much as all that is looked for.
+ */
 function instructions(node, environment, times) {
   const out = mkdtempSync(join(tmpdir(), 'bobtail-bursts-'));
   const env = { ...process.env, ...environment, BOBTAIL_DIR: out };
-  const flags = ['--no-opt', '--no-sparkplug', '--single-threaded', '--hash-seed=1'];
+  const compile = ['--no-opt', '--no-sparkplug', '--single-threaded', '--hash-seed=1'];
+  const flags = [...compile, '--min-semi-space-size=256', '--max-semi-space-size=256'];
   const callgrind = [
     '--tool=callgrind',
     '--smc-check=all-non-file',

@@ -58,7 +58,7 @@ export function adoptConnection(fd: number): void {
 export function followFirstRequest(message: unknown): void {
   if (stream === undefined) return;
   if ('response' in (message as object)) {
-    (require('./requests') as typeof import('./requests')).receive(stream, message);
+    (require('./requests') as typeof import('./requests')).receiveFirst(stream, message);
   } else {
     (require('./streams-http2') as typeof import('./streams-http2')).receive(stream, message);
   }

@@ -25,10 +25,16 @@ interface RequestStart {
 const CHANNEL = 'http.server.request.start';
 const EMITTER: number = MicroKind.emitter;
 let lastSourceEvent = 0;
+/** The message that was followed before anyone here was subscribed. */
+let first: unknown;
 
 /** Starts to record HTTP/1.1 requests. */
 export function followRequests(stream: Stream): void {
-  const arrive = (message: unknown): void => receive(stream, message);
+  const arrive = (message: unknown): void => {
+    // An older Node tells also those of a message who subscribe while it is published.
+    if (message !== first) receive(stream, message);
+    first = undefined;
+  };
   whileRecording({
     on: () => subscribe(CHANNEL, arrive),
     off: () => unsubscribe(CHANNEL, arrive),
@@ -44,16 +50,20 @@ export function followRequests(stream: Stream): void {
   replace(http.ServerResponse.prototype, 'end', end);
 }
 
-/** Takes a message of `http.server.request.start`. */
-export function receive(stream: Stream, message: unknown): void {
+/** Takes the message of `http.server.request.start` with which the recording began. */
+export function receiveFirst(stream: Stream, message: unknown): void {
+  receive(stream, message);
+  first = message;
+}
+
+function receive(stream: Stream, message: unknown): void {
   const { request, response } = message as RequestStart;
   const { method = '', url = '' } = request;
   beginRequest(stream, response, method, url);
 }
 
-/** A request arrives in the current event; its number is kept on `response`. */
+/** A request arrives in the current event; its number is kept on `response`, which is a new one. */
 export function beginRequest(stream: Stream, response: object, method: string, url: string): void {
-  if (Exchange.knows(response)) return;
   separate(stream);
   const request = stream.source(sourceName(method, url));
   lastSourceEvent = stream.currentEvent();

@@ -64,6 +64,8 @@ function arrive(stream: Stream, exchange: ServerHttp2Stream, headers: Headers): 
     wrapped = true;
     wrapEnd(stream, Object.getPrototypeOf(exchange));
   }
+  // Both may tell of the stream with which the recording began.
+  if (Exchange.knows(exchange)) return;
   beginRequest(stream, exchange, String(headers[':method'] ?? ''), String(headers[':path'] ?? ''));
 }
 
