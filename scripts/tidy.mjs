@@ -34,6 +34,7 @@ const PURE = {
     'bobtail-breakdown',
     'bobtail-policy',
     'serde',
+    'libm',
     'strsim',
     'thiserror',
   ],

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use bobtail_breakdown::Measured;
 use bobtail_sim::{
-    Capture, Components, Model, Refusal, Scenario, WhatIf, parse as parse_changes,
-    what_if as answer_of,
+    Capture, Components, Model, Refusal, Scenario, WhatIf, parse_each, what_if as answer_of,
 };
 use serde::Serialize;
 
@@ -49,12 +48,11 @@ pub fn what_if(dir: &Path, options_json: &str) -> Result<String, BindingError> {
     }
     let mut components = Components::new();
     let models = models(&recording, &mut components)?;
-    let scenarios = options.scenarios.iter().map(|text| {
-        let scenario = parse_changes(text, &components);
-        let scenario = scenario.map_err(|error| BindingError::Change { error })?;
-        Ok((text.clone(), scenario))
-    });
-    let scenarios: Vec<(String, Scenario)> = scenarios.collect::<Result<_, BindingError>>()?;
+    let mut scenarios: Vec<(String, Scenario)> = Vec::new();
+    for text in &options.scenarios {
+        let each = parse_each(text, &components);
+        scenarios.extend(each.map_err(|error| BindingError::Change { error })?);
+    }
     if scenarios.iter().any(|(_, one)| one.pool.is_some()) {
         check_pool(&recording, &models)?;
     }

@@ -204,7 +204,7 @@ pub fn parse_duration_ns(text: &str) -> Option<u64> {
 }
 
 /// A duration in the largest unit in which it is a whole number.
-pub(crate) fn duration_text(ns: u64) -> String {
+pub fn duration_text(ns: u64) -> String {
     let whole = |(_, scale): &&(&str, u64)| ns.is_multiple_of(*scale);
     match UNITS.iter().rev().find(whole) {
         Some((unit, scale)) if ns > 0 => format!("{}{unit}", ns / scale),

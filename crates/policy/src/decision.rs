@@ -39,13 +39,16 @@ impl Reasons {
     pub const HOLD: Self = Self(8);
     /// A request is open that is boosted all its life; in replays only.
     pub const REQUEST: Self = Self(16);
+    /// A request would miss its target; in replays only.
+    pub const TARGET: Self = Self(32);
 
-    const NAMES: [(Self, &'static str); 5] = [
+    const NAMES: [(Self, &'static str); 6] = [
         (Self::COLLECTION, "collection"),
         (Self::QUEUE_LENGTH, "queue length"),
         (Self::HEAD, "head"),
         (Self::HOLD, "hold"),
         (Self::REQUEST, "request"),
+        (Self::TARGET, "target"),
     ];
 
     /// Whether there is none.

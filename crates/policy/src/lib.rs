@@ -32,7 +32,7 @@ mod reading;
 mod speed;
 mod static_speed;
 
-pub use arguments::parse_duration_ns;
+pub use arguments::{duration_text, parse_duration_ns};
 pub use combined::Combined;
 pub use decision::{Decider, Decision, LeverFacts, Reasons};
 pub use energy::{ModelledEnergy, relative_power};

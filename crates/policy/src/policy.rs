@@ -42,6 +42,9 @@ const POLICIES: [(&str, Parse); 4] = [
     }),
 ];
 
+/// Schemes of `crates/sim` that are no policies: they need to know requests.
+const REPLAY_ONLY: [&str; 3] = ["oracle", "adrenaline", "rubik"];
+
 impl Policy {
     /// The names there are.
     pub fn names() -> impl Iterator<Item = &'static str> {
@@ -67,9 +70,12 @@ impl FromStr for Policy {
         match POLICIES.iter().find(|(name, _)| *name == arguments.name) {
             Some((_, parse)) => parse(arguments),
             None => {
-                let problem = Problem::UnknownPolicy {
-                    name: arguments.name.to_owned(),
-                    known: Self::names().collect::<Vec<_>>().join(", "),
+                let name = arguments.name.to_owned();
+                let known = Self::names().collect::<Vec<_>>().join(", ");
+                let problem = if REPLAY_ONLY.contains(&arguments.name) {
+                    Problem::ReplayOnly { name, known }
+                } else {
+                    Problem::UnknownPolicy { name, known }
                 };
                 Err(arguments.error(0, problem))
             }

@@ -41,6 +41,12 @@ fn a_refusal_says_what_where_and_what_would_be_right() {
              there are static, gc-boost, queue-boost, combined",
         ),
         (
+            "rubik:tail=99",
+            "policy \"rubik:tail=99\", character 1: rubik is for replays only (bobtail whatif \
+             --policy rubik), since no live sensor tells what it decides by; live there are \
+             static, gc-boost, queue-boost, combined",
+        ),
+        (
             "queue-boost:k=0.5",
             "policy \"queue-boost:k=0.5\", character 15: k is \"0.5\", not a number from 1 to 100",
         ),

@@ -8,7 +8,9 @@ use bobtail_trace::record::{LoopKind, Ns, ReadyQuality, RequestId, StringId};
 use crate::capture::{Answered, Log, Seen};
 use crate::components::Components;
 use crate::gates::{Awaiting, gates};
-use crate::model::{Action, Event, EventIx, Gate, Model, Phase, Request, Trigger, Wait};
+use crate::model::{
+    Action, Event, EventIx, Gate, Model, NO_REQUEST, Phase, Request, Trigger, Wait,
+};
 use crate::pool::{Pool, Recorded, threads_of};
 use crate::refusal::Refusal;
 use crate::steps::{Point, Steps, Whole};
@@ -116,11 +118,11 @@ impl<'a> Build<'a> {
     }
 
     fn model(&self) -> Model {
-        let requests = self.requests();
+        let (requests, numbers) = self.requests();
         let (pool, jobs) = self.pool();
-        let mut points = self.points(&requests);
+        let mut points = self.points(&numbers);
         points.sort_by_key(|point| (point.event, point.at_ns));
-        let mut steps = Steps::default();
+        let mut steps = Steps::new();
         let mut events: Vec<Event> = Vec::with_capacity(self.log.events.len());
         let (mut point, mut gate) = (0, 0);
         for (ix, job) in jobs.into_iter().enumerate() {
@@ -145,7 +147,7 @@ impl<'a> Build<'a> {
                 first_gate: gate as u32,
                 log: self.log,
             };
-            steps.add(&whole, |id| self.routes.get(&id).copied().unwrap_or(0));
+            steps.add(&whole, |id| numbers.get(&id).copied().unwrap_or(NO_REQUEST));
             (point, gate) = (points_end, gates_end);
         }
         let gates = self.gates.iter().map(|one| Gate {
@@ -246,10 +248,13 @@ impl<'a> Build<'a> {
         }
     }
 
-    fn requests(&self) -> Vec<Request> {
+    /// Those of which the source is known, and their numbers.
+    fn requests(&self) -> (Vec<Request>, HashMap<RequestId, u32>) {
+        let mut numbers = HashMap::with_capacity(self.log.requests.len());
         let each = self.log.requests.iter().filter_map(|one| {
             let source = self.index.containing(one.source)?;
             let in_line_ns = self.ready_ns[source as usize];
+            numbers.insert(one.id, numbers.len() as u32);
             Some(Request {
                 source,
                 before_ns: in_line_ns as i64 - one.source_ready_ns as i64,
@@ -259,11 +264,11 @@ impl<'a> Build<'a> {
                 counts: one.counts,
             })
         });
-        each.collect()
+        (each.collect(), numbers)
     }
 
     /// All moments in events on which something depends.
-    fn points(&self, requests: &[Request]) -> Vec<Point> {
+    fn points(&self, numbers: &HashMap<RequestId, u32>) -> Vec<Point> {
         let mut points = Vec::new();
         for (ix, cause) in self.causes.iter().enumerate() {
             let released = match *cause {
@@ -279,9 +284,10 @@ impl<'a> Build<'a> {
                 });
             }
         }
-        for (number, (one, _)) in self.log.requests.iter().zip(requests).enumerate() {
-            if let Some((event, at_ns)) = self.index.place(one.sink, one.sink_ns) {
-                let action = Action::Sink(number as u32);
+        for one in &self.log.requests {
+            let place = self.index.place(one.sink, one.sink_ns);
+            if let (Some(&number), Some((event, at_ns))) = (numbers.get(&one.id), place) {
+                let action = Action::Sink(number);
                 points.push(Point {
                     event,
                     at_ns,

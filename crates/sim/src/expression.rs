@@ -33,6 +33,9 @@ const POOL: &str = "pool";
 /// Its text has commas and equal signs of its own, so it goes on to the end.
 const POLICY: &str = "policy=";
 const LATENCY: &str = "latency";
+const DOMAIN: &str = "domain";
+const SHARED: &str = "shared";
+const OWN: &str = "own";
 /// Latencies of levers that are taken.
 const LATENCIES_NS: RangeInclusive<u64> = 0..=1_000_000_000;
 const ROUTE: &str = "route:";
@@ -42,7 +45,7 @@ const OF_ROUTE: [&str; 5] = ["exec", "native", "gc", "jit", "ic"];
 pub fn parse(text: &str, components: &Components) -> Result<Scenario, ExpressionError> {
     let mut scenario = Scenario::unchanged();
     let mut seen: Vec<String> = Vec::new();
-    let mut latency = None;
+    let mut lever = ReplayedLever::default();
     let policy_from = policy_from(text);
     let (plain, policy) = text.split_at(policy_from.unwrap_or(text.len()));
     let plain = match policy_from {
@@ -61,23 +64,21 @@ pub fn parse(text: &str, components: &Components) -> Result<Scenario, Expression
             });
         }
         seen.push(parse.name.to_owned());
-        if parse.name == LATENCY {
-            latency = Some(parse.latency_ns(policy_from.is_some())?);
-        } else {
-            parse.apply(&mut scenario, components)?;
+        match parse.name {
+            LATENCY => lever.latency_ns = parse.latency_ns(policy_from.is_some())?,
+            DOMAIN => lever.is_shared = parse.is_shared(policy_from.is_some())?,
+            _ => parse.apply(&mut scenario, components)?,
         }
     }
     if let Some(from) = policy_from {
         let scheme = scheme(text, from, &policy[POLICY.len()..])?;
-        let mut lever = ReplayedLever::default();
-        lever.latency_ns = latency.unwrap_or(lever.latency_ns);
         scenario.drive = Some(Drive { scheme, lever });
     }
     Ok(scenario)
 }
 
 /// Where the policy begins, which is the last of the changes.
-fn policy_from(text: &str) -> Option<usize> {
+pub(crate) fn policy_from(text: &str) -> Option<usize> {
     let begins = |at: &usize| {
         let before = text[..*at].trim_end();
         before.is_empty() || before.ends_with(',')
@@ -287,16 +288,33 @@ impl<'t> Change<'t> {
         }
     }
 
+    /// What is of the lever of a policy takes one.
+    fn takes_policy(&self, has_policy: bool) -> Result<(), ExpressionError> {
+        if has_policy {
+            return Ok(());
+        }
+        let name = self.name;
+        Err(ExpressionError::Policy {
+            text: self.text.to_owned(),
+            at: self.name_at,
+            problem: format!("`{name}` is that of a policy's lever, and there is no policy"),
+            suggestions: Vec::new(),
+        })
+    }
+
+    /// Whether all loops have one lever.
+    fn is_shared(&self, has_policy: bool) -> Result<bool, ExpressionError> {
+        self.takes_policy(has_policy)?;
+        match self.value {
+            SHARED => Ok(true),
+            OWN => Ok(false),
+            _ => Err(self.bad_value("shared or own")),
+        }
+    }
+
     /// Of the lever of a policy.
     fn latency_ns(&self, has_policy: bool) -> Result<u64, ExpressionError> {
-        if !has_policy {
-            return Err(ExpressionError::Policy {
-                text: self.text.to_owned(),
-                at: self.name_at,
-                problem: "`latency` is that of a policy's lever, and there is no policy".to_owned(),
-                suggestions: Vec::new(),
-            });
-        }
+        self.takes_policy(has_policy)?;
         let latency_ns = parse_duration_ns(self.value);
         latency_ns
             .filter(|ns| LATENCIES_NS.contains(ns))
@@ -324,7 +342,7 @@ impl<'t> Change<'t> {
     }
 
     fn all_names(&self, components: &Components) -> Vec<String> {
-        let others = [&POOL, &LATENCY, &POLICY.trim_end_matches('=')];
+        let others = [&POOL, &LATENCY, &DOMAIN, &POLICY.trim_end_matches('=')];
         let fixed = NAMES.iter().chain(others).map(|name| (*name).to_owned());
         let routes = components.routes()[1..]
             .iter()
@@ -434,6 +452,15 @@ mod tests {
         }
         assert!(error("policy=gc-boost:hold").contains("at position"));
         assert!(error("policy=").contains("unknown policy ``, at position 8"));
+        let shared = parsed("domain=shared,latency=1ms,policy=gc-boost").drive;
+        assert!(shared.is_some_and(|one| one.lever.is_shared && one.lever.latency_ns == 1_000_000));
+        let own = parsed("domain=own,policy=gc-boost").drive;
+        assert!(own.is_some_and(|one| !one.lever.is_shared));
+        assert!(error("domain=shared").contains("there is no policy, at position 1"));
+        assert_eq!(
+            error("domain=both,policy=gc-boost"),
+            "`both` at position 8 of `domain=both,policy=gc-boost` is not shared or own"
+        );
         assert!(error("latency=1ms").contains("there is no policy, at position 1"));
         assert!(error("latency=1,policy=gc-boost").contains("a duration from 0ns to 1s"));
         assert!(error(",policy=gc-boost").contains("a change is missing at position 1"));

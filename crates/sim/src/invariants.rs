@@ -8,6 +8,13 @@ use crate::{Capture, Components, Ran, Replayed, Scenario, WorkFactors, replay, r
 
 /// A model of a trace that grew from this seed.
 pub(crate) fn grown(seed: u64, records: usize) -> (Model, Components) {
+    let mut components = Components::new();
+    let model = grown_with(seed, records, &mut components);
+    (model, components)
+}
+
+/// The same, of one of several loops.
+pub(crate) fn grown_with(seed: u64, records: usize, components: &mut Components) -> Model {
     let shape = Shape::default();
     let mut simulation = Simulation::new(seed, shape);
     let mut capture = Capture::new(None);
@@ -15,11 +22,9 @@ pub(crate) fn grown(seed: u64, records: usize) -> (Model, Components) {
         capture.push(record);
     }
     let log = capture.finish().expect("nothing is lost in a grown trace");
-    let mut components = Components::new();
     let names = simulation.strings();
     let name = |id: u32| Some(names.get((id as usize).checked_sub(1)?)?.as_str());
-    let model = Model::of(&log, name, &mut components).expect("it has requests");
-    (model, components)
+    Model::of(&log, name, components).expect("it has requests")
 }
 
 /// In the order of the recording.
@@ -101,7 +106,7 @@ proptest! {
         let replayed = replay_told(&model, &scenario, &components);
         let routes = scenario.by_route(&components);
         let due_ns: u64 = model.steps.iter().map(|step| {
-            let classes = step.work_ns.iter().zip(routes[step.route as usize]);
+            let classes = step.work_ns.iter().zip(routes[model.route_of(step)]);
             classes.map(|(&ns, factor)| crate::scenario::scaled(ns, factor)).sum::<u64>()
         }).sum();
         let done_ns: u64 = replayed.ran.iter().map(|one| one.end_ns - one.begin_ns).sum();

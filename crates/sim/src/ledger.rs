@@ -93,9 +93,11 @@ impl Ledger {
         self.speeds[at].worked_ns += worked_ns;
     }
 
+    /// Begins one, unless it goes on at another speed.
     pub(crate) fn begin_boost(&mut self, boost: Boost) {
-        self.boosts.push(boost);
-        self.is_boosted = true;
+        if !std::mem::replace(&mut self.is_boosted, true) {
+            self.boosts.push(boost);
+        }
     }
 
     pub(crate) fn end_boost(&mut self, now: Ns) {

@@ -21,22 +21,28 @@
 //! | `steps` | what an event does, cut where something depends on it |
 //! | `pool` | the threads of libuv |
 //! | `components`, `scenario` | what can be changed, and by how much |
-//! | `expression`, `expression_error` | the language of changes |
+//! | `expression`, `expression_error`, `sweep` | the language of changes |
 //! | `replay`, `agenda`, `uses` | the loop runs again, and how much of its time it would need |
-//! | `prediction`, `sensitivity`, `what_if` | what came of it, how sure that is, the answer |
-//! | `scheme`, `pace`, `foresight`, `ledger` | a policy drives a lever, and what it takes |
+//! | `prediction`, `policy_outcome`, `sensitivity` | what came of it, and how sure that is |
+//! | `what_if` | the answer |
+//! | `scheme`, `pace`, `gear`, `domain`, `ledger` | a policy drives a lever, and what it takes |
+//! | `ahead`, `follower`, `foresight`, `rubik` | schemes that decide by requests |
 //! | `refusal` | recordings that cannot be replayed, and why |
 
 #![forbid(unsafe_code)]
 
 mod agenda;
+mod ahead;
 mod build;
 mod capture;
 mod components;
+mod domain;
 mod expression;
 mod expression_error;
+mod follower;
 mod foresight;
 mod gates;
+mod gear;
 #[cfg(test)]
 mod invariants;
 mod ledger;
@@ -44,29 +50,35 @@ mod model;
 mod pace;
 #[cfg(test)]
 mod paced;
+mod policy_outcome;
 mod pool;
 mod prediction;
 mod refusal;
 mod replay;
+mod rubik;
 mod scenario;
 mod scheme;
 mod sensitivity;
 mod steps;
+mod sweep;
 mod triggers;
 mod turns;
 mod uses;
 mod what_if;
 
+pub use ahead::{Aim, TypeChance};
 pub use capture::{Capture, Log};
 pub use components::Components;
 pub use expression::parse;
 pub use expression_error::ExpressionError;
 pub use ledger::{AtSpeed, Boost, Ledger};
 pub use model::Model;
+pub use policy_outcome::{PolicyOutcome, Target, TypeOutcome};
 pub use prediction::Predicted;
 pub use refusal::Refusal;
-pub use replay::{Ran, Replayed, replay, replay_told};
+pub use replay::{AllReplayed, Ran, Replayed, replay, replay_all, replay_told};
 pub use scenario::{Scenario, WorkFactors};
 pub use scheme::{Drive, ReplayedLever, Scheme};
 pub use sensitivity::Sensitivity;
-pub use what_if::{Fidelity, Outcome, PolicyOutcome, Saturated, WhatIf, WhatIfError, what_if};
+pub use sweep::parse_each;
+pub use what_if::{Fidelity, Outcome, Saturated, WhatIf, WhatIfError, what_if};

@@ -18,6 +18,8 @@ pub(crate) const NOT_RUNNING: usize = 4;
 pub(crate) const LOOP: usize = 5;
 /// Stands for no gate.
 pub(crate) const NO_GATE: u32 = u32::MAX;
+/// Stands for no request, or for one that was not answered.
+pub(crate) const NO_REQUEST: u32 = u32::MAX;
 
 /// One event loop, ready to run again.
 #[derive(Debug, Clone, PartialEq)]
@@ -110,7 +112,8 @@ pub(crate) enum Phase {
 pub(crate) struct Step {
     /// `native`, `gc`, `jit`, `ic`, not running, and what the loop itself does.
     pub work_ns: [u64; CLASSES],
-    pub route: u32,
+    /// For which it works, by number; [`NO_REQUEST`] for none.
+    pub request: u32,
     /// It waits until this gate is open; [`NO_GATE`] for none.
     pub gate: u32,
     pub action: Action,
@@ -202,6 +205,12 @@ impl Model {
 
     pub(crate) fn counted(&self) -> impl Iterator<Item = &Request> {
         self.requests.iter().filter(|one| one.counts)
+    }
+
+    /// The route for which a step works; 0 for none.
+    pub(crate) fn route_of(&self, step: &Step) -> usize {
+        let request = self.requests.get(step.request as usize);
+        request.map_or(0, |one| one.route as usize)
     }
 
     /// The steps of an event.

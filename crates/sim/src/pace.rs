@@ -3,15 +3,16 @@
 //! The policy is the one that runs live, so it may know no more here than its sensor tells there:
 //! the same queue, the same head, the same sums, looked at when the same things happen.
 
-use std::collections::VecDeque;
-
 use bobtail_policy::{
     Collection, CollectionKind, Decider, Decision, LeverFacts, LoopTotals, Reading, Reasons, Speed,
 };
 use bobtail_trace::record::Ns;
 
-use crate::foresight::Foresight;
+use crate::domain::Known;
+use crate::follower::{Follower, Sees};
+use crate::gear::Gear;
 use crate::ledger::{Boost, Ledger};
+use crate::model::NO_REQUEST;
 use crate::scheme::{Drive, Scheme};
 
 /// Without work for so long, the live driver sleeps until the loop goes to work.
@@ -19,19 +20,21 @@ const IDLE_NS: u64 = 2_000_000;
 /// A turn of the loop in which nothing was dispatched and that was shorter ran no callback.
 const TURN_NS: u64 = 2_000;
 const NEVER: Ns = Ns::MAX;
+/// No speed is more than so many times base (the highest that can be asked for is 10 GHz).
+const RATIO_MAX: u64 = 4;
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Pace {
     decider: Box<dyn Decider>,
-    /// What only a scheme that cannot run live knows.
-    pub foresight: Option<Foresight>,
+    /// Of a scheme that cannot run live.
+    follower: Option<Box<dyn Follower>>,
+    /// The request for which the thread works.
+    request: u32,
     drive: Drive,
-    /// In force, relative to base.
-    ratio: f64,
-    /// Asked for last, and what is not in force yet.
+    gear: Gear,
+    /// Asked for last.
     asked: Speed,
-    pending: VecDeque<(Ns, f64)>,
     look_ns: Ns,
     /// Until then everything happened.
     at_ns: Ns,
@@ -49,17 +52,22 @@ pub(crate) struct Pace {
 
 impl Pace {
     /// At base speed; energy counts from `from_ns` on.
-    pub(crate) fn new(drive: &Drive, foresight: Option<Foresight>, from_ns: Ns) -> Self {
+    pub(crate) fn new(
+        drive: &Drive,
+        gear: Gear,
+        follower: Option<Box<dyn Follower>>,
+        from_ns: Ns,
+    ) -> Self {
         let facts = LeverFacts {
             latency_ns: drive.lever.latency_ns,
         };
         let mut pace = Self {
             decider: drive.scheme.start(&facts),
-            foresight,
+            follower,
+            request: NO_REQUEST,
             drive: *drive,
-            ratio: 1.0,
+            gear,
             asked: Speed::Base,
-            pending: VecDeque::new(),
             look_ns: NEVER,
             at_ns: 0,
             is_asleep: true,
@@ -71,37 +79,77 @@ impl Pace {
             totals: LoopTotals::default(),
             ledger: Ledger::new(from_ns),
         };
-        if let Scheme::Policy(bobtail_policy::Policy::Static(_)) = drive.scheme {
+        if let Scheme::Policy(bobtail_policy::Policy::Static(fixed)) = drive.scheme {
             // It has stood there since the service started.
+            pace.gear.ask(0, drive.lever.ratio(fixed.speed));
             pace.look();
-            pace.come_into_force(NEVER);
         }
         pace
+    }
+
+    /// A request will come then.
+    pub(crate) fn expect(&mut self, request: u32, at_ns: Ns) {
+        if let Some(follower) = &mut self.follower {
+            follower.expect(request, at_ns);
+        }
+    }
+
+    /// What is done from now on is done for this request.
+    pub(crate) fn go_on_for(&mut self, request: u32) {
+        self.request = request;
     }
 
     /// Does so much work of the thread; when it is done.
     pub(crate) fn work(&mut self, work_ns: u64) -> Ns {
         let mut left_ns = work_ns as f64;
+        // Since when at the same speed: what is rounded must not depend on who looked meanwhile.
+        let (mut from_ns, mut ratio) = (self.at_ns, 1.0);
         loop {
-            let end_ns = self.at_ns + (left_ns / self.ratio).ceil() as u64;
-            let next_ns = self.next_ns().max(self.at_ns);
+            let done_ns = (self.at_ns - from_ns) as f64 * ratio;
+            let known = self.known((left_ns - done_ns) as u64 / RATIO_MAX);
+            if known.ratio != ratio {
+                left_ns -= done_ns;
+                (from_ns, ratio) = (self.at_ns, known.ratio);
+            }
+            let end_ns = from_ns + (left_ns / ratio).ceil() as u64;
+            let next_ns = self.next_ns().min(known.until_ns).max(self.at_ns);
             if end_ns <= next_ns {
-                self.ledger.run(self.at_ns, end_ns, self.ratio);
-                self.at_ns = end_ns;
+                let before_ns = (self.at_ns - from_ns) as f64 * ratio;
+                self.run(left_ns - before_ns, end_ns, ratio);
                 return end_ns;
             }
-            left_ns -= (next_ns - self.at_ns) as f64 * self.ratio;
-            self.ledger.run(self.at_ns, next_ns, self.ratio);
-            self.at_ns = next_ns;
+            self.run((next_ns - self.at_ns) as f64 * ratio, next_ns, ratio);
             self.happen();
         }
+    }
+
+    /// The speed, for a thread that decides nothing of itself for so long.
+    fn known(&mut self, undecided_ns: u64) -> Known {
+        let next_ns = self.next_ns();
+        let at_ns = self.at_ns;
+        let decides_ns = || {
+            next_ns
+                .min(at_ns.saturating_add(undecided_ns))
+                .max(at_ns + 1)
+        };
+        self.gear.known(at_ns, decides_ns)
+    }
+
+    fn run(&mut self, done_ns: f64, until_ns: Ns, ratio: f64) {
+        self.ledger.run(self.at_ns, until_ns, ratio);
+        if let Some(follower) = &mut self.follower {
+            follower.work(self.request, done_ns, until_ns - self.at_ns);
+        }
+        self.at_ns = until_ns;
     }
 
     /// Lets time pass in which the thread does nothing that a speed would change.
     pub(crate) fn pass(&mut self, until_ns: Ns) {
         while self.at_ns < until_ns {
-            let next_ns = self.next_ns().clamp(self.at_ns, until_ns);
-            self.ledger.pass(self.at_ns, next_ns, self.ratio);
+            let known = self.known(until_ns - self.at_ns);
+            let next_ns = self.next_ns().min(known.until_ns);
+            let next_ns = next_ns.clamp(self.at_ns, until_ns);
+            self.ledger.pass(self.at_ns, next_ns, known.ratio);
             self.at_ns = next_ns;
             if next_ns < until_ns {
                 self.happen();
@@ -129,7 +177,7 @@ impl Pace {
     pub(crate) fn poll_enter(&mut self) {
         self.end_event();
         (self.head_ns, self.queue_length) = (None, 0);
-        if self.sees_work() {
+        if self.sees(Sees::Work) {
             self.look();
         }
     }
@@ -143,13 +191,14 @@ impl Pace {
             self.totals.polls += 1;
             self.totals.queue_lengths += u64::from(ready);
         }
-        if std::mem::take(&mut self.is_asleep) || self.sees_work() {
+        if std::mem::take(&mut self.is_asleep) || self.sees(Sees::Work) {
             self.look();
         }
     }
 
-    fn sees_work(&self) -> bool {
-        self.foresight.as_ref().is_some_and(Foresight::sees_work)
+    fn sees(&self, what: Sees) -> bool {
+        let follower = self.follower.as_ref();
+        follower.is_some_and(|one| one.sees() >= what)
     }
 
     /// An event that the kernel told begins. Jobs of the pool that are done come as one.
@@ -163,6 +212,9 @@ impl Pace {
         self.is_dispatched = true;
         self.queue_length = self.queue_length.saturating_sub(1);
         self.head_ns = Some(self.at_ns);
+        if self.sees(Sees::Events) {
+            self.look();
+        }
     }
 
     fn end_event(&mut self) {
@@ -191,8 +243,8 @@ impl Pace {
 
     /// A request is answered.
     pub(crate) fn answered(&mut self, request: u32) {
-        if let Some(foresight) = &mut self.foresight
-            && foresight.answer(request)
+        if let Some(follower) = &mut self.follower
+            && follower.answer(request, self.at_ns)
         {
             self.look();
         }
@@ -206,19 +258,18 @@ impl Pace {
     /// What it came to at the end.
     pub(crate) fn finish(mut self) -> Ledger {
         self.ledger.end_boost(self.at_ns);
+        self.gear.let_go(self.at_ns);
         self.ledger
     }
 
     fn next_ns(&self) -> Ns {
-        let pending = self.pending.front().map_or(NEVER, |one| one.0);
-        let coming = self.foresight.as_ref().map_or(NEVER, Foresight::next_ns);
-        pending.min(self.look_ns).min(coming)
+        let coming = self.follower.as_ref().map_or(NEVER, |one| one.next_ns());
+        self.look_ns.min(coming)
     }
 
     fn happen(&mut self) {
         let now = self.at_ns;
-        self.come_into_force(now);
-        let comes = self.foresight.as_mut().is_some_and(|one| one.come(now));
+        let comes = self.follower.as_mut().is_some_and(|one| one.come(now));
         if comes || self.look_ns <= now {
             self.look();
         }
@@ -235,8 +286,8 @@ impl Pace {
                 .map_or(0, |begin_ns| now.saturating_sub(begin_ns)),
             totals: self.totals,
         };
-        let decision = match &self.foresight {
-            Some(foresight) => foresight.decide(self.head_ns.is_some()),
+        let decision = match &mut self.follower {
+            Some(follower) => follower.decide(now, self.head_ns.is_some()),
             None => self.decider.decide(&reading),
         };
         let Decision {
@@ -253,8 +304,9 @@ impl Pace {
 
     fn ask(&mut self, now: Ns, speed: Speed, reasons: Reasons) {
         self.asked = speed;
-        self.ledger.end_boost(now);
-        if speed == Speed::Peak {
+        if speed == Speed::Base {
+            self.ledger.end_boost(now);
+        } else if speed == Speed::Peak || !reasons.is_empty() {
             self.ledger.begin_boost(Boost {
                 from_ns: now,
                 to_ns: now,
@@ -263,14 +315,6 @@ impl Pace {
         }
         let lever = &self.drive.lever;
         let effective_ns = now.saturating_add(lever.latency_ns);
-        self.pending.push_back((effective_ns, lever.ratio(speed)));
-        self.come_into_force(now);
-    }
-
-    fn come_into_force(&mut self, now: Ns) {
-        while let Some(&(_, ratio)) = self.pending.front().filter(|one| one.0 <= now) {
-            self.ratio = ratio;
-            self.pending.pop_front();
-        }
+        self.gear.ask(effective_ns, lever.ratio(speed));
     }
 }

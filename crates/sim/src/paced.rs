@@ -3,11 +3,11 @@
 use bobtail_policy::{CollectionKind, Reasons};
 use proptest::prelude::*;
 
-use crate::invariants::grown;
+use crate::invariants::{grown, grown_with};
 use crate::model::{Action, CLASSES, LOOP, Model, NOT_RUNNING};
-use crate::{Components, Replayed, Scenario, WorkFactors, parse, replay, replay_told};
+use crate::{Components, Replayed, Scenario, WorkFactors, parse, replay, replay_all, replay_told};
 
-const POLICIES: [&str; 7] = [
+const POLICIES: [&str; 9] = [
     "policy=static:base",
     "policy=static:3.3",
     "latency=500us,policy=gc-boost:worth=0",
@@ -15,6 +15,8 @@ const POLICIES: [&str; 7] = [
     "latency=0ns,policy=combined:window=16",
     "policy=oracle:tail=90",
     "policy=adrenaline:tail=90,types=2",
+    "policy=rubik:tail=90",
+    "latency=0ns,policy=rubik:tail=75,target=2ms",
 ];
 
 fn scenario(text: &str, components: &Components) -> Scenario {
@@ -109,6 +111,45 @@ proptest! {
             || model.events.iter().any(|one| one.lead_gc_kind.is_some());
         if policy == 2 && !collects {
             prop_assert!(told.ledger.boosts.is_empty());
+        }
+    }
+
+    #[test]
+    fn no_speed_is_below_base_or_above_peak(seed in any::<u64>(), policy in 2..POLICIES.len()) {
+        let (model, components) = grown(seed, 4_000);
+        let told = replayed(POLICIES[policy], &model, &components);
+        let ratios = told.ledger.speeds().iter().map(|one| one.ratio);
+        let peak = 4.0 / 2.6 + 1e-9;
+        prop_assert!(ratios.clone().all(|ratio| (1.0..=peak).contains(&ratio)));
+        prop_assert!(told.ledger.relative_energy() <= 2.712 + 1e-9);
+        prop_assert!((0.0..=1.0).contains(&told.ledger.fast_share()));
+    }
+
+    #[test]
+    fn loops_that_share_a_lever_are_as_fast_as_the_fastest(
+        seed in any::<u64>(),
+        policy in 0..POLICIES.len(),
+        latency_us in 0..200_u32,
+    ) {
+        let mut components = Components::new();
+        let models: Vec<Model> = (0..3).map(|n| {
+            grown_with(seed ^ n, 1_500, &mut components)
+        }).collect();
+        let policy = POLICIES[policy].rsplit_once("policy=").unwrap_or_default().1;
+        let told = |domain: &str| {
+            let changes = format!("domain={domain},latency={latency_us}us,policy={policy}");
+            replay_all(&models, &scenario(&changes, &components), &components)
+        };
+        let shared = told("shared");
+        // Whatever the threads do, the answer is the same.
+        prop_assert_eq!(&shared, &told("shared"));
+        for (one, model) in shared.loops.iter().zip(&models) {
+            prop_assert_eq!(one.latencies_ns.len(), model.recorded_ns().count());
+            let total_ns: u64 = one.ledger.speeds().iter().map(|one| one.total_ns).sum();
+            prop_assert!(total_ns > 0);
+        }
+        if policy.starts_with("static") {
+            prop_assert_eq!(&shared, &told("own"));
         }
     }
 

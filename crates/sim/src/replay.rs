@@ -6,11 +6,14 @@
 //! its recorded place, and the only thing that can move is the order.
 
 mod driven;
+mod together;
 
 use bobtail_trace::record::Ns;
 
 use crate::agenda::{Agenda, Due};
+use crate::ahead::{Ahead, Aim};
 use crate::components::Components;
+use crate::gear::Gear;
 use crate::ledger::Ledger;
 use crate::model::{Action, EventIx, Model, NO_GATE, Phase, Trigger};
 use crate::pool::Line;
@@ -18,6 +21,7 @@ use crate::scenario::{Scenario, scaled};
 use crate::turns::in_order;
 use crate::uses::Uses;
 use driven::Driven;
+pub use together::replay_all;
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,14 +48,50 @@ pub struct Ran {
     pub end_ns: Ns,
 }
 
+/// All loops of a recording, replayed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AllReplayed {
+    /// In the order of the models.
+    pub loops: Vec<Replayed>,
+    /// What the scheme aimed at, where it looks ahead.
+    pub aim: Option<Aim>,
+}
+
 /// Runs the loop of `model` under `scenario`.
 pub fn replay(model: &Model, scenario: &Scenario, components: &Components) -> Replayed {
-    Run::new(model, scenario, components, false).run()
+    replay_one(model, scenario, components, false)
 }
 
 /// The same, and tells which event ran when.
 pub fn replay_told(model: &Model, scenario: &Scenario, components: &Components) -> Replayed {
-    Run::new(model, scenario, components, true).run()
+    replay_one(model, scenario, components, true)
+}
+
+fn replay_one(
+    model: &Model,
+    scenario: &Scenario,
+    components: &Components,
+    is_told: bool,
+) -> Replayed {
+    let ahead = Ahead::of(std::slice::from_ref(model), scenario, components);
+    let mut run = Run::new(model, scenario, components);
+    run.drive(scenario, components, Gear::own(), &ahead, 0);
+    run.told = is_told.then(Vec::new);
+    run.run()
+}
+
+/// Of each request, those of warm-up too, without a policy: its latency, and when it comes.
+pub(crate) fn at_base_speed(
+    model: &Model,
+    scenario: &Scenario,
+    components: &Components,
+) -> Vec<(u64, Ns)> {
+    let mut run = Run::new(model, scenario, components);
+    let mut batch: Vec<Due> = Vec::new();
+    while run.turn(&mut batch) {}
+    let each = 0..model.requests.len();
+    each.map(|request| (run.latency_ns(request), run.came_ns(request)))
+        .collect()
 }
 
 /// Has run elsewhere.
@@ -84,7 +124,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(model: &'a Model, scenario: &Scenario, components: &Components, is_told: bool) -> Self {
+    fn new(model: &'a Model, scenario: &Scenario, components: &Components) -> Self {
         let (duration_ns, lead_ns, delay_ns) = times(model, scenario, components);
         let threads = scenario.pool.unwrap_or(model.pool.threads);
         let uses = Uses::of(model, scenario, &duration_ns, &lead_ns, &delay_ns, threads);
@@ -102,21 +142,11 @@ impl<'a> Run<'a> {
             now: 0,
             began_ns: 0,
             uses,
-            told: is_told.then(Vec::new),
+            told: None,
             driven: None,
         };
         run.plan_arrivals(scenario);
-        run.drive(scenario, components);
         run
-    }
-
-    /// Latencies of all requests, those of warm-up too, and when they came.
-    fn all_latencies(mut self) -> Vec<(u64, Ns)> {
-        let mut batch: Vec<Due> = Vec::new();
-        while self.turn(&mut batch) {}
-        (0..self.model.requests.len())
-            .map(|request| (self.latency_ns(request), self.came_ns(request)))
-            .collect()
     }
 
     fn came_ns(&self, request: usize) -> Ns {
@@ -343,6 +373,9 @@ impl<'a> Run<'a> {
             Trigger::Released { .. } => self.now + self.delay_ns[ix],
             Trigger::Arrival { .. } => self.delay_ns[ix].max(self.now),
         };
+        if let Some(driven) = &mut self.driven {
+            driven.expect(self.model, event, ready_ns);
+        }
         match known.phase {
             Phase::Poll if known.is_job => self.agenda.be_done((ready_ns, event)),
             Phase::Poll => self.agenda.wait((ready_ns, event)),
@@ -368,7 +401,7 @@ fn times(
     let routes = scenario.by_route(components);
     let resources = scenario.by_resource(components);
     let duration_ns = model.steps.iter().map(|step| {
-        let classes = step.work_ns.iter().zip(&routes[step.route as usize]);
+        let classes = step.work_ns.iter().zip(&routes[model.route_of(step)]);
         classes
             .map(|(&work_ns, &factor)| scaled(work_ns, factor))
             .sum()

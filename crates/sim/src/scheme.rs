@@ -4,8 +4,11 @@
 //! asks for before it is read. They bound what the former can reach.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
-use bobtail_policy::{Decider, LeverFacts, Policy, Speed, StaticSpeed};
+use bobtail_policy::{
+    Decider, LeverFacts, Policy, Speed, StaticSpeed, duration_text, parse_duration_ns,
+};
 
 /// Frequencies of the paper's machine (VEE'19, section 3), of which the model of energy tells.
 const BASE_KHZ: u32 = 2_600_000;
@@ -24,12 +27,19 @@ pub enum Scheme {
         /// Where the tail begins.
         tail: f64,
     },
-    /// Adrenaline as the paper compares with it (VEE'19, section 6.4): peak speed while a request
+    /// Adrenaline as the paper compares with it (VEE'19, section 7.2): peak speed while a request
     /// is open of one of the types that are most likely to be in the tail.
     Adrenaline {
         tail: f64,
         /// How many types.
         types: u32,
+    },
+    /// Rubik ([`crate::rubik`]): the lowest speed at which no open request would miss a target.
+    Rubik {
+        /// `None` for what GC-Boost reaches.
+        target_ns: Option<u64>,
+        /// The percentile of the latency that shall be within it.
+        tail: f64,
     },
 }
 
@@ -39,6 +49,8 @@ pub struct ReplayedLever {
     pub latency_ns: u64,
     pub base_khz: u32,
     pub peak_khz: u32,
+    /// All loops of a recording have it together, at the highest speed that one asks for.
+    pub is_shared: bool,
 }
 
 impl Default for ReplayedLever {
@@ -47,6 +59,7 @@ impl Default for ReplayedLever {
             latency_ns: LATENCY_NS,
             base_khz: BASE_KHZ,
             peak_khz: PEAK_KHZ,
+            is_shared: false,
         }
     }
 }
@@ -81,12 +94,17 @@ pub(crate) struct SchemeError {
 
 const ORACLE: &str = "oracle";
 const ADRENALINE: &str = "adrenaline";
+const RUBIK: &str = "rubik";
 const TAIL: f64 = 99.0;
+/// As the paper has it.
+const TAIL_OF_RUBIK: f64 = 99.9;
+/// Targets that are taken.
+const TARGETS_NS: RangeInclusive<u64> = 1_000..=3_600_000_000_000;
 
 impl Scheme {
     /// The names there are.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        Policy::names().chain([ORACLE, ADRENALINE])
+        Policy::names().chain([ORACLE, ADRENALINE, RUBIK])
     }
 
     pub(crate) fn parse(text: &str) -> Result<Self, SchemeError> {
@@ -96,6 +114,10 @@ impl Scheme {
             ADRENALINE => Self::Adrenaline {
                 tail: TAIL,
                 types: 1,
+            },
+            RUBIK => Self::Rubik {
+                target_ns: None,
+                tail: TAIL_OF_RUBIK,
             },
             _ => {
                 let parsed = text.parse::<Policy>().map(Self::Policy);
@@ -125,7 +147,10 @@ impl Scheme {
         // Of one without a value, where it would be.
         let value_at = (at + key.len() + 1).min(at + setting.len());
         match (self, key) {
-            (Self::Oracle { tail } | Self::Adrenaline { tail, .. }, "tail") => {
+            (
+                Self::Oracle { tail } | Self::Adrenaline { tail, .. } | Self::Rubik { tail, .. },
+                "tail",
+            ) => {
                 let number = value.parse().ok().filter(|one| (50.0..100.0).contains(one));
                 let wrong =
                     || format!("tail is \"{value}\", not a percentile from 50 to below 100");
@@ -133,12 +158,23 @@ impl Scheme {
             }
             (Self::Adrenaline { types, .. }, "types") => {
                 let number = value.parse().ok().filter(|one| (1..=1000).contains(one));
-                let wrong = || format!("types is \"{value}\", not a whole number from 1 to 1000");
+                let wrong = || {
+                    let expected = "a whole number from 1 to 1000, or a range of them (1..4, 1..n)";
+                    format!("types is \"{value}\", not {expected}")
+                };
                 *types = number.ok_or_else(|| error(value_at, wrong()))?;
+            }
+            (Self::Rubik { target_ns, .. }, "target") => {
+                let duration = parse_duration_ns(value).filter(|ns| TARGETS_NS.contains(ns));
+                let wrong = || {
+                    format!("target is \"{value}\", not a duration from 1us to 3600s (us, ms, s)")
+                };
+                *target_ns = Some(duration.ok_or_else(|| error(value_at, wrong()))?);
             }
             (scheme, _) => {
                 let has = match scheme {
                     Self::Adrenaline { .. } => "tail, types",
+                    Self::Rubik { .. } => "target, tail",
                     _ => "tail",
                 };
                 let problem = format!("{name} has no setting \"{key}\"; it has {has}");
@@ -152,7 +188,7 @@ impl Scheme {
     pub(crate) fn start(&self, lever: &LeverFacts) -> Box<dyn Decider> {
         match self {
             Self::Policy(policy) => policy.start(lever),
-            Self::Oracle { .. } | Self::Adrenaline { .. } => {
+            Self::Oracle { .. } | Self::Adrenaline { .. } | Self::Rubik { .. } => {
                 Box::new(StaticSpeed { speed: Speed::Base })
             }
         }
@@ -167,6 +203,10 @@ impl fmt::Display for Scheme {
             Self::Adrenaline { tail, types } => {
                 write!(f, "{ADRENALINE}:tail={tail},types={types}")
             }
+            Self::Rubik { target_ns, tail } => {
+                write!(f, "{RUBIK}:tail={tail}")?;
+                target_ns.map_or(Ok(()), |ns| write!(f, ",target={}", duration_text(ns)))
+            }
         }
     }
 }
@@ -180,6 +220,8 @@ mod tests {
         for text in [
             "oracle:tail=99.9",
             "adrenaline:tail=95,types=3",
+            "rubik:tail=99.9",
+            "rubik:tail=99,target=12500us",
             "static:peak",
         ] {
             assert_eq!(Scheme::parse(text).unwrap().to_string(), text);
@@ -192,6 +234,10 @@ mod tests {
         assert_eq!(error("oracle:tail=99,k=1"), (15, no_key));
         assert_eq!(error("adrenaline:types=0").0, 17);
         assert_eq!(error("gc-boost:hold=x").0, 14);
+        let no_unit = "target is \"5\", not a duration from 1us to 3600s (us, ms, s)".to_owned();
+        assert_eq!(error("rubik:tail=99,target=5"), (21, no_unit));
+        let no_key = "rubik has no setting \"q\"; it has target, tail".to_owned();
+        assert_eq!(error("rubik:q=1"), (6, no_key));
         assert!(Scheme::parse("gc-bost").unwrap_err().is_unknown);
     }
 }

@@ -99,7 +99,7 @@ impl Totals {
             for step in &model.steps {
                 let sums = totals.classes.iter_mut().zip(step.work_ns);
                 sums.for_each(|(sum, part)| *sum += part);
-                totals.routes[step.route as usize] += step.work_ns[..4].iter().sum::<u64>();
+                totals.routes[model.route_of(step)] += step.work_ns[..4].iter().sum::<u64>();
             }
             for event in &model.events {
                 totals.resources[event.wait.resource as usize] += match event.trigger {

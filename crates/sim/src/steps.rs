@@ -8,7 +8,7 @@ use bobtail_trace::record::{Ns, RequestId};
 
 use crate::capture::Log;
 use crate::gates::Awaiting;
-use crate::model::{Action, CLASSES, EventIx, NO_GATE, Step};
+use crate::model::{Action, CLASSES, EventIx, NO_GATE, NO_REQUEST, Step};
 
 /// Something that happens in an event, at a moment.
 #[derive(Debug, Clone, Copy)]
@@ -19,12 +19,12 @@ pub(crate) struct Point {
 }
 
 /// The steps of all events so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Steps {
     pub all: Vec<Step>,
     /// Not yet a step.
     work_ns: [u64; CLASSES],
-    route: u32,
+    request: u32,
     gate: u32,
 }
 
@@ -41,20 +41,30 @@ pub(crate) struct Whole<'a> {
 }
 
 impl Steps {
-    /// Adds the steps of an event. `route` tells the route of a request.
-    pub(crate) fn add(&mut self, whole: &Whole<'_>, route: impl Fn(RequestId) -> u32) {
+    /// None yet.
+    pub(crate) fn new() -> Self {
+        Self {
+            all: Vec::new(),
+            work_ns: [0; CLASSES],
+            request: NO_REQUEST,
+            gate: NO_GATE,
+        }
+    }
+
+    /// Adds the steps of an event. `number_of` tells the number of a request.
+    pub(crate) fn add(&mut self, whole: &Whole<'_>, number_of: impl Fn(RequestId) -> u32) {
         let mut points = whole.points.iter().peekable();
         let mut start_ns = whole.begin_ns;
         let mut marked = vec![false; whole.gates.len()];
-        (self.route, self.gate) = (0, NO_GATE);
+        (self.request, self.gate) = (NO_REQUEST, NO_GATE);
         for piece in whole.pieces {
             let gate = whole.gate_of(piece.request, start_ns);
             let number = gate.map_or(NO_GATE, |gate| whole.first_gate + gate as u32);
             if gate.is_some_and(|gate| !std::mem::replace(&mut marked[gate], true)) {
-                self.go_on(0, NO_GATE);
+                self.go_on(NO_REQUEST, NO_GATE);
                 self.close(Action::Gate(number));
             }
-            self.go_on(route(piece.request), number);
+            self.go_on(number_of(piece.request), number);
             let mut left = *piece;
             let collects = (left.work.gc_ns > 0)
                 .then(|| whole.log.kind_of(start_ns, piece.end_ns))
@@ -75,7 +85,7 @@ impl Steps {
             start_ns = piece.end_ns;
         }
         self.end_step();
-        (self.route, self.gate) = (0, NO_GATE);
+        (self.request, self.gate) = (NO_REQUEST, NO_GATE);
         points.for_each(|point| self.close(point.action));
     }
 
@@ -92,11 +102,11 @@ impl Steps {
         sums.for_each(|(sum, part)| *sum += part);
     }
 
-    /// What follows is of this route and behind this gate.
-    fn go_on(&mut self, route: u32, gate: u32) {
-        if self.route != route || self.gate != gate {
+    /// What follows is for this request and behind this gate.
+    fn go_on(&mut self, request: u32, gate: u32) {
+        if self.request != request || self.gate != gate {
             self.end_step();
-            (self.route, self.gate) = (route, gate);
+            (self.request, self.gate) = (request, gate);
         }
     }
 
@@ -110,7 +120,7 @@ impl Steps {
     fn close(&mut self, action: Action) {
         self.all.push(Step {
             work_ns: std::mem::take(&mut self.work_ns),
-            route: self.route,
+            request: self.request,
             gate: self.gate,
             action,
         });
@@ -175,7 +185,7 @@ mod tests {
 
     #[test]
     fn what_the_loop_does_is_not_told_as_not_running() {
-        let mut steps = Steps::default();
+        let mut steps = Steps::new();
         steps.work(Work {
             native_ns: 1,
             loop_ns: 5,

@@ -8,12 +8,15 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::ahead::Aim;
 use crate::components::Components;
 use crate::ledger::Ledger;
 use crate::model::Model;
+use crate::policy_outcome::PolicyOutcome;
 use crate::prediction::{Blocked, Predicted, Sample};
-use crate::replay::{Replayed, replay};
+use crate::replay::replay_all;
 use crate::scenario::Scenario;
+use crate::scheme::Drive;
 use crate::sensitivity::{Sensitivity, candidates};
 
 /// A percentile of the replay without a change may be so far from the recorded one.
@@ -82,20 +85,6 @@ pub struct Outcome {
     pub percentiles: Vec<Predicted>,
 }
 
-/// What a policy did with its lever.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PolicyOutcome {
-    /// With all its settings.
-    pub policy: String,
-    pub latency_ns: u64,
-    pub boosts: u64,
-    /// Share of the time not at base speed.
-    pub boosted_share: f64,
-    /// Modelled, by the same time at base speed.
-    pub energy: f64,
-}
-
 /// What has more work than time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -140,7 +129,8 @@ pub fn what_if(
     let outcomes = scenarios.iter().map(|(name, scenario)| {
         let replayed = asking.replayed(scenario);
         let mut outcome = asking.outcome(name.clone(), &replayed, &unchanged);
-        outcome.policy = policy_outcome(scenario, &replayed.ledger);
+        let policy = |drive| asking.policy(drive, &replayed);
+        outcome.policy = scenario.drive.as_ref().map(policy);
         outcome
     });
     Ok(WhatIf {
@@ -160,37 +150,26 @@ struct Asking<'a> {
     sample: &'a Sample,
 }
 
-/// All loops of a recording, replayed.
-struct AllReplayed {
+/// What came of all loops of a recording.
+struct Sum {
     latencies_ns: Vec<u64>,
     loop_use: f64,
     pool_use: f64,
     ledger: Ledger,
-}
-
-/// Rounded, since powers differ in their last bits from machine to machine.
-fn policy_outcome(scenario: &Scenario, ledger: &Ledger) -> Option<PolicyOutcome> {
-    let rounded = |share: f64| (share * 1e6).round() / 1e6;
-    let drive = scenario.drive.as_ref()?;
-    Some(PolicyOutcome {
-        policy: drive.scheme.to_string(),
-        latency_ns: drive.lever.latency_ns,
-        boosts: ledger.boosts.len() as u64,
-        boosted_share: rounded(ledger.fast_share()),
-        energy: rounded(ledger.relative_energy()),
-    })
+    aim: Option<Aim>,
 }
 
 impl Asking<'_> {
-    fn replayed(&self, scenario: &Scenario) -> AllReplayed {
-        let mut all = AllReplayed {
+    fn replayed(&self, scenario: &Scenario) -> Sum {
+        let replayed = replay_all(self.models, scenario, self.components);
+        let mut all = Sum {
             latencies_ns: Vec::new(),
             loop_use: 0.0,
             pool_use: 0.0,
             ledger: Ledger::default(),
+            aim: replayed.aim,
         };
-        for model in self.models {
-            let one: Replayed = replay(model, scenario, self.components);
+        for one in replayed.loops {
             all.latencies_ns.extend(one.latencies_ns);
             all.loop_use = all.loop_use.max(one.loop_use);
             all.pool_use = all.pool_use.max(one.pool_use);
@@ -199,7 +178,13 @@ impl Asking<'_> {
         all
     }
 
-    fn outcome(&self, name: String, replayed: &AllReplayed, unchanged: &Blocked) -> Outcome {
+    fn policy(&self, drive: &Drive, replayed: &Sum) -> PolicyOutcome {
+        let aim = replayed.aim.as_ref();
+        let latencies_ns = &replayed.latencies_ns;
+        PolicyOutcome::of(drive, &replayed.ledger, aim, latencies_ns, self.components)
+    }
+
+    fn outcome(&self, name: String, replayed: &Sum, unchanged: &Blocked) -> Outcome {
         let saturated = match replayed {
             one if one.loop_use >= SATURATED && name != "unchanged" => Some(Saturated::Loop),
             one if one.pool_use >= SATURATED && name != "unchanged" => Some(Saturated::Pool),

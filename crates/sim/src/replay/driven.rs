@@ -7,9 +7,10 @@ use bobtail_trace::record::Ns;
 
 use super::Run;
 use crate::agenda::Due;
+use crate::ahead::Ahead;
 use crate::components::Components;
-use crate::foresight::Foresight;
-use crate::model::{Action, EventIx, Model, NOT_RUNNING, Phase, Trigger};
+use crate::gear::Gear;
+use crate::model::{Action, EventIx, Model, NO_REQUEST, NOT_RUNNING, Phase, Trigger};
 use crate::pace::Pace;
 use crate::scenario::{Scenario, scaled};
 
@@ -24,35 +25,66 @@ pub(super) struct Driven {
     pub busy_ns: u64,
     busy_events: std::ops::Range<usize>,
     busy_steps: std::ops::Range<usize>,
+    /// Requests by the events with which they come, where somebody follows them.
+    sources: Vec<(EventIx, u32)>,
+}
+
+impl Driven {
+    /// An event will be ready then, and with it come its requests.
+    pub(super) fn expect(&mut self, model: &Model, event: EventIx, ready_ns: Ns) {
+        let from = self.sources.partition_point(|one| one.0 < event);
+        let of_event = self.sources[from..].iter();
+        for &(_, request) in of_event.take_while(|one| one.0 == event) {
+            let before_ns = model.requests[request as usize].before_ns;
+            let came_ns = ready_ns.saturating_add_signed(-before_ns);
+            self.pace.expect(request, came_ns);
+        }
+    }
 }
 
 impl Run<'_> {
-    /// Lets the policy of a scenario drive, where it has one.
-    pub(super) fn drive(&mut self, scenario: &Scenario, components: &Components) {
+    /// Lets the policy of a scenario drive the loop of this number, where it has one.
+    pub(super) fn drive(
+        &mut self,
+        scenario: &Scenario,
+        components: &Components,
+        gear: Gear,
+        ahead: &Ahead,
+        number: usize,
+    ) {
         let Some(drive) = &scenario.drive else { return };
         let model = self.model;
         let routes = scenario.by_route(components);
         let fixed_ns = model.steps.iter().map(|step| {
-            let factor = routes[step.route as usize][NOT_RUNNING];
+            let factor = routes[model.route_of(step)][NOT_RUNNING];
             scaled(step.work_ns[NOT_RUNNING], factor)
         });
-        let base = || {
-            let base = Scenario {
-                drive: None,
-                ..scenario.clone()
-            };
-            Run::new(model, &base, components, false).all_latencies()
-        };
-        let foresight = Foresight::of(&drive.scheme, model, base);
+        let follower = ahead.follower(number, model, drive);
+        let mut sources: Vec<(EventIx, u32)> = Vec::new();
+        if follower.is_some() {
+            let numbered = model.requests.iter().zip(0..);
+            sources.extend(numbered.map(|(one, number)| (one.source, number)));
+            sources.sort_unstable();
+        }
         let busy_events = model.span_events.0..model.span_events.1;
-        self.driven = Some(Box::new(Driven {
-            pace: Pace::new(drive, foresight, model.span_ns.0),
+        let mut driven = Driven {
+            pace: Pace::new(drive, gear, follower, model.span_ns.0),
             fixed_ns: fixed_ns.collect(),
             gc_factor: scenario.work.gc,
             busy_ns: 0,
             busy_steps: first_step(model, busy_events.start)..first_step(model, busy_events.end),
             busy_events,
-        }));
+            sources,
+        };
+        for (ix, event) in model.events.iter().enumerate() {
+            if let Trigger::Arrival {
+                is_released: false, ..
+            } = event.trigger
+            {
+                driven.expect(model, ix as EventIx, self.delay_ns[ix]);
+            }
+        }
+        self.driven = Some(Box::new(driven));
     }
 
     /// The kernel answered with these.
@@ -77,6 +109,7 @@ impl Run<'_> {
         let pace = &mut driven.pace;
         let known = &self.model.events[event as usize];
         pace.pass(self.now);
+        pace.go_on_for(NO_REQUEST);
         let from_ns = pace.at_ns();
         let gc_ns = known
             .lead_gc_kind
@@ -110,6 +143,7 @@ impl Run<'_> {
         let pace = &mut driven.pace;
         let from_ns = pace.at_ns();
         let fixed_ns = driven.fixed_ns[step];
+        pace.go_on_for(self.model.steps[step].request);
         pace.work(self.duration_ns[step] - fixed_ns);
         pace.pass(pace.at_ns() + fixed_ns);
         match self.model.steps[step].action {

@@ -116,6 +116,7 @@ test('what never listens is told', async () => {
 });
 
 for (const [flags, message] of [
+  [['--policy', 'rubik'], /rubik is for replays only \(bobtail whatif --policy rubik\)/],
   [['--policy', 'warp'], /there is no policy "warp"; there are static, gc-boost/],
   [['--policy', 'queue-boost:k=0'], /character 15: k is "0", not a number from 1 to 100/],
   [['--actuator', 'warp'], /'warp' is invalid/],

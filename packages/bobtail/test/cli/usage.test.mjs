@@ -33,6 +33,7 @@ const CASES = [
     'bobtail: --for must be at least 10ms (5ms)',
   ],
   [['whatif', '.', '--latency', '1ms'], 64, 'bobtail: --latency goes with --policy (1ms)'],
+  [['whatif', '.', '--domain', 'own'], 64, 'bobtail: --domain goes with --policy (own)'],
   [['record', '--', 'no-such-command'], 127, 'bobtail: command not found (no-such-command)'],
   [['record', '--', './plain'], 126, 'bobtail: cannot run: permission denied (./plain)'],
   [

@@ -111,6 +111,38 @@ test('policies come side by side, each with its energy', async () => {
   assert.match(stdout, /policy=static:peak .* 2\.712 +100\.0 %/);
 });
 
+test('a target is told with what came of it, and each number of types by itself', async () => {
+  const policies = ['rubik', 'rubik:target=1us', 'adrenaline:types=1..n'];
+  const flags = policies.flatMap((one) => ['--policy', one]);
+  const [rubik, hopeless, ...swept] = (await whatIf(grouped, '--tail', '50', ...flags)).scenarios;
+  // Of 200 requests ten lie beyond p95.
+  assert.equal(rubik.policy.target.percentile, 95);
+  const { latencyNs, reachedNs } = hopeless.policy.target;
+  assert.ok(latencyNs === 1_000 && reachedNs > latencyNs, String(reachedNs));
+  for (const { policy } of [rubik, hopeless]) {
+    assert.ok(policy.energy >= 1 && policy.energy <= 2.712 && policy.types === null);
+  }
+  const names = [1, 2].map((types) => `policy=adrenaline:types=${types}`);
+  assert.deepEqual(
+    swept.map(({ name }) => name),
+    names,
+  );
+  for (const { policy } of swept) {
+    assert.equal(policy.target, null);
+    const requests = policy.types.map((one) => one.requests);
+    assert.equal(
+      requests.reduce((sum, count) => sum + count),
+      GROUPS * 5,
+    );
+    const [likely, other] = policy.types.map((one) => one.tailChance);
+    assert.ok(likely >= other, JSON.stringify(policy.types));
+    assert.ok(policy.types[0].boosted);
+  }
+  const { stdout } = await runBobtail(['whatif', grouped, ...flags]);
+  assert.match(stdout, /policy=rubik: p95 shall be .*, is .*: (met|missed)\./);
+  assert.match(stdout, /types=1: in the tail with a\s+probability of .* % GET \S+ \(boosted\)/);
+});
+
 test('a load that the loop cannot bear has no percentile', async () => {
   const { scenarios } = await whatIf(grouped, '--set', 'rate=50');
   assert.equal(scenarios[0].saturated, 'loop');
@@ -127,6 +159,7 @@ test('a change that is not understood says where and what is nearest', async () 
     ['gc=0.7,policy=gc-bost', /unknown policy `gc-bost`, at position 15 .*nearest: gc-boost/],
     ['policy=gc-boost:hold=5', /hold is "5", not a duration .*, at position 22 of/],
     ['policy=oracle:tail', /tail is "", not a percentile .*, at position 19 of/],
+    ['policy=adrenaline:types=2..1', /types is "2\.\.1", not .* at position 25 of/],
     ['latency=1ms', /there is no policy, at position 1 of/],
     ['pool=0', /^bobtail: `0` at position 6 .* is not a number of threads/],
   ];

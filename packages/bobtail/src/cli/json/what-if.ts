@@ -16,11 +16,30 @@ export interface PolicyOutcome {
   /** With all its settings. */
   readonly policy: string;
   readonly latencyNs: number;
+  /** All loops have one lever, at the highest speed that one asks for. */
+  readonly sharedDomain: boolean;
   readonly boosts: number;
   /** Share of the time not at base speed. */
   readonly boostedShare: number;
   /** Modelled, by the same time at base speed. */
   readonly energy: number;
+  /** What it shall reach, and what it did; null for one without a target. */
+  readonly target: {
+    readonly percentile: number;
+    readonly latencyNs: number;
+    readonly reachedNs: number;
+  } | null;
+  /** By how likely requests are to be in the tail; null for one that knows no types. */
+  readonly types: readonly TypeOutcome[] | null;
+}
+
+/** A type of requests, and whether a policy boosts for it. */
+export interface TypeOutcome {
+  readonly route: string;
+  readonly requests: number;
+  /** The probability of being in the tail at base speed. */
+  readonly tailChance: number;
+  readonly boosted: boolean;
 }
 
 /** What comes of one scenario. */

@@ -8,14 +8,16 @@ interface WhatIfFlags {
   set: string[];
   policy: string[];
   latency?: string;
+  domain?: string;
   tail?: string;
   json?: boolean;
   quiet: boolean;
 }
 
-/** A policy in the language of changes. */
-function policyScenario(policy: string, latency: string | undefined): string {
-  return latency === undefined ? `policy=${policy}` : `latency=${latency},policy=${policy}`;
+/** A policy in the language of changes, with what its lever is like. */
+function policyScenario(policy: string, { latency, domain }: WhatIfFlags): string {
+  const lever = Object.entries({ latency, domain }).filter(([, value]) => value !== undefined);
+  return [...lever, ['policy', policy]].map((one) => one.join('=')).join(',');
 }
 
 /** Adds the verb. */
@@ -33,22 +35,26 @@ export function addWhatIf(program: Command): void {
     )
     .option(
       '--policy <policy>',
-      'a scenario under a policy of boost, or under oracle or adrenaline; again for another',
+      'a scenario under a policy of boost, or under oracle, rubik or adrenaline; again for another',
       collect,
       [],
     )
     .option('--latency <duration>', 'of the lever of --policy (default: 20us)')
+    .option('--domain <shared|own>', 'one lever for all loops, or one each (default: own)')
     .option('--tail <percentile>', 'where the tail begins (default: 99.9)')
     .option('--json', 'the answer as JSON')
     .option('-q, --quiet', 'no progress', false)
     .action(async (folder: string, flags: WhatIfFlags) => {
-      if (flags.latency !== undefined && flags.policy.length === 0) {
-        throw new Failure('usage', '--latency goes with --policy', flags.latency);
+      for (const name of ['latency', 'domain'] as const) {
+        const value = flags[name];
+        if (value !== undefined && flags.policy.length === 0) {
+          throw new Failure('usage', `--${name} goes with --policy`, value);
+        }
       }
       const { whatif } = await import('./whatif');
       await whatif({
         folder,
-        scenarios: [...flags.set, ...flags.policy.map((one) => policyScenario(one, flags.latency))],
+        scenarios: [...flags.set, ...flags.policy.map((one) => policyScenario(one, flags))],
         ...(flags.tail === undefined ? {} : { percentile: parsePercentile(flags.tail, '--tail') }),
         format: flags.json ? 'json' : 'text',
         quiet: flags.quiet,

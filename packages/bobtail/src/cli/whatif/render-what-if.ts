@@ -1,11 +1,12 @@
 /** Predictions as text: scenarios side by side, then which 10 % would buy most tail. */
-import type { Outcome, Predicted, Sensitivity, WhatIf } from '../json/what-if';
+import type { Outcome, Predicted, Sensitivity, TypeOutcome, WhatIf } from '../json/what-if';
 import type { Look } from '../report/render-terminal';
 import { plain } from '../text/plain';
 import { alignRows, type Column, wrapWords } from '../text/table';
 import { countOf, formatDuration, formatInterval, formatPercentile } from '../text/units';
 
 const COMPONENTS_SHOWN = 8;
+const TYPES_SHOWN = 4;
 
 /** The whole answer. */
 export function renderWhatIf(answer: WhatIf, look: Look): string {
@@ -32,7 +33,7 @@ function scenarioLines(answer: WhatIf, look: Look): string[] {
   ]);
   const rights = ['loop', ...driven].map((): Column => ({ align: 'right' }));
   const columns: Column[] = [{ align: 'left', grow: true }, ...figures, ...rights];
-  const said = answer.scenarios.flatMap((one) => saturation(one, look));
+  const said = answer.scenarios.flatMap((one) => [...saturation(one, look), ...aims(one, look)]);
   return [...alignRows(columns, [header, ...rows], look.width), ...said];
 }
 
@@ -78,6 +79,29 @@ function saturation(one: Outcome, look: Look): string[] {
     `${plain(one.name)}: ${what} would have ${use.toFixed(2)} times as much work as time. ` +
     'Latency grows for as long as the load lasts, so it has no percentile.';
   return wrapWords(text, look.width, '  ').map((line) => look.colors.yellow(line));
+}
+
+/** What a policy aimed at, and whether it came to that. */
+function aims({ name, policy, saturated }: Outcome, look: Look): string[] {
+  const said: string[] = [];
+  if (policy?.target && saturated === null) {
+    const { percentile, latencyNs, reachedNs } = policy.target;
+    const wanted = `${formatPercentile(percentile)} shall be ${formatDuration(latencyNs)}`;
+    const missed = reachedNs > latencyNs ? 'missed' : 'met';
+    said.push(`${plain(name)}: ${wanted}, is ${formatDuration(reachedNs)}: ${missed}.`);
+  }
+  if (policy?.types) {
+    const shown = policy.types.slice(0, TYPES_SHOWN).map(typeOf).join(', ');
+    const more = policy.types.length - TYPES_SHOWN;
+    const rest = more > 0 ? `, and ${countOf(more, 'route')} less likely` : '';
+    said.push(`${plain(name)}: in the tail with a probability of ${shown}${rest}.`);
+  }
+  const dim = (line: string): string => look.colors.dim(line);
+  return said.flatMap((text) => wrapWords(text, look.width, '  ').map(dim));
+}
+
+function typeOf({ route, tailChance, boosted }: TypeOutcome): string {
+  return `${(tailChance * 100).toFixed(2)} % ${plain(route)}${boosted ? ' (boosted)' : ''}`;
 }
 
 function sensitivityLines(answer: WhatIf, look: Look): string[] {

@@ -1,0 +1,209 @@
+//! What a scheme is told before a replay: what it aims at, of all loops of a recording together.
+//!
+//! Apart from the schemes, since a service has one target and one ranking of its routes, however
+//! many loops serve it.
+
+use std::collections::BTreeMap;
+
+use bobtail_breakdown::{PERCENTILES, REQUESTS_BEYOND, rank};
+use bobtail_policy::{GcBoost, Policy};
+use bobtail_trace::record::Ns;
+
+use crate::components::Components;
+use crate::follower::{Follower, Sees};
+use crate::foresight::Foresight;
+use crate::model::Model;
+use crate::policy_outcome::percentile_ns;
+use crate::replay::{at_base_speed, replay_all};
+use crate::rubik::Rubik;
+use crate::scenario::Scenario;
+use crate::scheme::{Drive, Scheme};
+
+/// Targets are told in whole ones.
+const TARGET_UNIT_NS: u64 = 1_000;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Ahead {
+    /// Of each loop and request at base speed: how long it takes, and when it comes. Nothing for
+    /// schemes that do not look ahead.
+    base: Vec<Vec<(u64, Ns)>>,
+    aim: Option<Aim>,
+}
+
+/// What a scheme aims at.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Aim {
+    /// Requests that take so long at base speed.
+    Slow { from_ns: u64 },
+    /// Requests of types that are likely to be in the tail, most likely first.
+    Types(Vec<TypeChance>),
+    /// That a percentile of the latency is at most this.
+    Target { percentile: f64, latency_ns: u64 },
+}
+
+/// How likely requests of a type are to be in the tail at base speed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TypeChance {
+    /// By number, of [`Components::routes`].
+    pub route: u32,
+    pub requests: u64,
+    pub in_tail: u64,
+    /// The scheme boosts for it.
+    pub is_boosted: bool,
+}
+
+impl TypeChance {
+    /// The probability of being in the tail.
+    pub fn chance(&self) -> f64 {
+        self.in_tail as f64 / self.requests.max(1) as f64
+    }
+}
+
+impl Ahead {
+    /// Of a scenario with a scheme.
+    pub(crate) fn of(models: &[Model], scenario: &Scenario, components: &Components) -> Self {
+        let Some(Drive { scheme, .. }) = scenario.drive else {
+            return Self::none();
+        };
+        let base = || {
+            let each = models.iter();
+            let each = each.map(|model| at_base_speed(model, scenario, components));
+            each.collect::<Vec<_>>()
+        };
+        let (base, aim) = match scheme {
+            Scheme::Policy(_) => return Self::none(),
+            Scheme::Oracle { tail } => {
+                let base = base();
+                let from_ns = tail_ns(models, &base, tail);
+                (base, Aim::Slow { from_ns })
+            }
+            Scheme::Adrenaline { tail, types } => {
+                let base = base();
+                let types = types_of(models, &base, tail, types);
+                (base, Aim::Types(types))
+            }
+            Scheme::Rubik { target_ns, tail } => {
+                let percentile = supported(models, tail);
+                let reached = || of_gc_boost(models, scenario, components, percentile);
+                let latency_ns = target_ns.unwrap_or_else(reached);
+                let target = Aim::Target {
+                    percentile,
+                    latency_ns,
+                };
+                (Vec::new(), target)
+            }
+        };
+        Self {
+            base,
+            aim: Some(aim),
+        }
+    }
+
+    fn none() -> Self {
+        Self {
+            base: Vec::new(),
+            aim: None,
+        }
+    }
+
+    /// What it aims at; none for policies that run live too.
+    pub(crate) fn aim(self) -> Option<Aim> {
+        self.aim
+    }
+
+    /// Who follows the requests of a loop, by the loop's number; nobody for policies that run live.
+    pub(crate) fn follower(
+        &self,
+        number: usize,
+        model: &Model,
+        drive: &Drive,
+    ) -> Option<Box<dyn Follower>> {
+        let base = || self.base[number].iter();
+        match self.aim.as_ref()? {
+            Aim::Slow { from_ns } => {
+                let marked = base().map(|&(ns, came_ns)| (came_ns, ns >= *from_ns));
+                Some(Box::new(Foresight::of(marked, Sees::Work)))
+            }
+            Aim::Types(types) => {
+                let is_boosted =
+                    |route: u32| types.iter().any(|one| one.route == route && one.is_boosted);
+                let routes = model.requests.iter().map(|one| is_boosted(one.route));
+                let marked = base().map(|one| one.1).zip(routes);
+                Some(Box::new(Foresight::of(marked, Sees::Requests)))
+            }
+            &Aim::Target {
+                percentile,
+                latency_ns,
+            } => {
+                let requests = model.requests.len();
+                let rubik = Rubik::new(requests, latency_ns, percentile, &drive.lever);
+                Some(Box::new(rubik))
+            }
+        }
+    }
+}
+
+/// The latency at which the tail of what counts begins.
+fn tail_ns(models: &[Model], base: &[Vec<(u64, Ns)>], tail: f64) -> u64 {
+    let requests = models.iter().flat_map(|one| &one.requests);
+    let counted = requests.zip(base.iter().flatten());
+    let counted = counted.filter(|(request, _)| request.counts);
+    percentile_ns(counted.map(|(_, base)| base.0).collect(), tail).unwrap_or(u64::MAX)
+}
+
+/// Types by how likely they are to be in the tail; so many of them are boosted.
+fn types_of(models: &[Model], base: &[Vec<(u64, Ns)>], tail: f64, types: u32) -> Vec<TypeChance> {
+    let tail_ns = tail_ns(models, base, tail);
+    let mut by_route: BTreeMap<u32, TypeChance> = BTreeMap::new();
+    let requests = models.iter().flat_map(|one| &one.requests);
+    let counted = requests.zip(base.iter().flatten());
+    for (request, &(ns, _)) in counted.filter(|(request, _)| request.counts) {
+        let one = by_route.entry(request.route).or_insert(TypeChance {
+            route: request.route,
+            requests: 0,
+            in_tail: 0,
+            is_boosted: false,
+        });
+        one.requests += 1;
+        one.in_tail += u64::from(ns >= tail_ns);
+    }
+    let mut all: Vec<TypeChance> = by_route.into_values().collect();
+    let chance = TypeChance::chance;
+    all.sort_by(|a, b| chance(b).total_cmp(&chance(a)).then(a.route.cmp(&b.route)));
+    let likely = all.iter_mut().filter(|one| one.in_tail > 0);
+    let boosted = likely.take(types as usize);
+    boosted.for_each(|one| one.is_boosted = true);
+    all
+}
+
+/// The percentile, or the highest below it that enough requests lie beyond; of too few for any
+/// it stays.
+fn supported(models: &[Model], wished: f64) -> f64 {
+    let count = models.iter().map(|one| one.counted().count() as u64).sum();
+    let lower = PERCENTILES.into_iter().filter(|one| *one < wished);
+    let beyond = |percentile: f64| (count - rank(count, percentile)) as f64;
+    let mut all = [wished].into_iter().chain(lower);
+    all.find(|one| beyond(*one) >= REQUESTS_BEYOND)
+        .unwrap_or(wished)
+}
+
+/// What GC-Boost with its own settings reaches at the same lever.
+fn of_gc_boost(
+    models: &[Model],
+    scenario: &Scenario,
+    components: &Components,
+    percentile: f64,
+) -> u64 {
+    let scheme = Scheme::Policy(Policy::GcBoost(GcBoost::default()));
+    let drive = scenario.drive.map(|drive| Drive { scheme, ..drive });
+    let scenario = Scenario {
+        drive,
+        ..scenario.clone()
+    };
+    let replayed = replay_all(models, &scenario, components);
+    let loops = replayed.loops.into_iter();
+    let latencies: Vec<u64> = loops.flat_map(|one| one.latencies_ns).collect();
+    let reached_ns = percentile_ns(latencies, percentile).unwrap_or(0);
+    reached_ns.next_multiple_of(TARGET_UNIT_NS)
+}

@@ -1,0 +1,209 @@
+//! Schemes that decide by requests, on drawn traces whose answers can be worked out by hand.
+
+use bobtail_sim::{Aim, AllReplayed, AtSpeed, Capture, Components, Model, parse, replay_all};
+use bobtail_testkit::draw;
+
+/// A drawn loop under a policy; routes by number.
+fn replayed(drawing: &str, changes: &str) -> (AllReplayed, Vec<String>) {
+    let drawn = draw(drawing);
+    let mut capture = Capture::new(None);
+    drawn.records.iter().for_each(|one| capture.push(*one));
+    let log = capture.finish().expect("the drawing can be replayed");
+    let mut components = Components::new();
+    let model = Model::of(&log, |id| Some(drawn.text(id)), &mut components).expect("requests");
+    let scenario = parse(changes, &components).expect("changes");
+    let all = replay_all(&[model], &scenario, &components);
+    (all, components.routes().to_vec())
+}
+
+/// `count` requests of 10 ms, one every 100 ms, and what else is drawn after them.
+fn alike(count: u32, more: &str) -> String {
+    let each = (0..count).map(|n| {
+        let at = n * 100;
+        format!(
+            "open {handle} server
+             {at}ms begin read handle={handle} ready={at}ms
+                    source {handle} \"/alike\"
+             {end}ms sink {handle} 200
+                    end
+                    poll for=90ms\n",
+            handle = n + 1,
+            end = at + 10,
+        )
+    });
+    each.collect::<String>() + more
+}
+
+/// Latency of the last requests, in µs.
+fn last_us(replayed: &AllReplayed, count: usize) -> Vec<u64> {
+    let all = &replayed.loops[0].latencies_ns;
+    all[all.len() - count..]
+        .iter()
+        .map(|ns| ns / 1_000)
+        .collect()
+}
+
+#[test]
+fn rubik_takes_the_lowest_frequency_at_which_a_request_meets_its_target() {
+    // Before it knows 32 requests it is at peak: 10 ms take 6.5 ms. That is 1.7 ms less than the
+    // target, of which the feedback lets it have 0.3 more: 10 ms in 8.71 ms need 1.148 of 2.6 GHz,
+    // so 3.0 and not 2.8 GHz: 8.667 ms.
+    let (told, _) = replayed(&alike(34, ""), "latency=0ns,policy=rubik:target=8200us");
+    let all = &told.loops[0].latencies_ns;
+    assert!(all[..32].iter().all(|&ns| ns == 6_500_000), "{all:?}");
+    assert_eq!(last_us(&told, 2), [8_666, 8_666]);
+    for (policy, us) in [
+        // In 11.05 ms at base speed, in 9.75 ms at 2.8 GHz, in 6.37 ms not even at peak.
+        ("latency=0ns,policy=rubik:target=10ms", 10_000),
+        ("latency=0ns,policy=rubik:target=9ms", 9_285),
+        ("latency=0ns,policy=rubik:target=6400us", 6_500),
+        // Each begins with 2 ms at base speed, so that the first take 7.2 ms; of the 10.84 ms that
+        // the others may, the lever has 2 ms, and 8.84 ms need 3.0 GHz.
+        ("latency=2ms,policy=rubik:target=10ms", 8_933),
+    ] {
+        let (told, _) = replayed(&alike(34, ""), policy);
+        assert_eq!(last_us(&told, 1), [us], "{policy}");
+    }
+}
+
+#[test]
+fn rubik_hurries_for_who_waits_in_line() {
+    // The first is at 2.8 GHz when the second comes, 1 ms later: 20 ms are more than any speed does
+    // in 9.49 ms. Of the first 1.077 ms are done, the rest takes 5.8 ms, then the second 6.5 ms.
+    let two = "open 101 server
+        open 102 server
+        4000ms begin read handle=101 ready=4000ms
+               source 101 \"/alike\"
+        4010ms sink 101 200
+               end
+               poll for=0ms
+        4010ms begin read handle=102 ready=4001ms
+               source 102 \"/alike\"
+        4020ms sink 102 200
+               end";
+    let (told, _) = replayed(&alike(40, two), "latency=0ns,policy=rubik:target=8800us");
+    assert_eq!(last_us(&told, 2), [6_800, 12_300]);
+}
+
+#[test]
+fn rubiks_target_is_what_gc_boost_reaches_where_none_is_set() {
+    let (told, _) = replayed(&alike(34, ""), "latency=0ns,policy=rubik");
+    // Nothing is collected, so that it is the latency at base speed; ten of 34 requests lie beyond
+    // no percentile above the median.
+    let target = Aim::Target {
+        percentile: 50.0,
+        latency_ns: 10_000_000,
+    };
+    assert_eq!(told.aim, Some(target));
+    assert_eq!(last_us(&told, 1), [10_000]);
+}
+
+/// `/slow` is in the tail, one in two `/mixed` too.
+const TYPES: &str = r#"
+    open 1 server
+    0ms   begin read handle=1 ready=0ms
+          source 1 "/fast"
+    1ms   sink 1 200
+          end
+          poll for=99ms
+    100ms begin read handle=1 ready=100ms
+          source 2 "/mixed"
+    101ms sink 2 200
+          end
+          poll for=99ms
+    200ms begin read handle=1 ready=200ms
+          source 3 "/mixed"
+    210ms sink 3 200
+          end
+          poll for=90ms
+    300ms begin read handle=1 ready=300ms
+          source 4 "/slow"
+    310ms sink 4 200
+          end
+"#;
+
+#[test]
+fn adrenaline_boosts_the_types_that_are_most_likely_to_be_in_the_tail() {
+    for (types, expected_us) in [
+        (1, [1_000, 1_000, 10_000, 6_500]),
+        (2, [1_000, 650, 6_500, 6_500]),
+        // No request of the third is in the tail.
+        (3, [1_000, 650, 6_500, 6_500]),
+    ] {
+        let policy = format!("latency=0ns,policy=adrenaline:tail=75,types={types}");
+        let (told, routes) = replayed(TYPES, &policy);
+        assert_eq!(last_us(&told, 4), expected_us, "{types}");
+        let Some(Aim::Types(chances)) = told.aim else {
+            panic!("{:?}", told.aim)
+        };
+        let each = chances.iter().map(|one| {
+            let route = routes[one.route as usize].as_str();
+            (route, one.chance(), one.is_boosted)
+        });
+        let expected = [
+            ("/slow", 1.0, true),
+            ("/mixed", 0.5, types > 1),
+            ("/fast", 0.0, false),
+        ];
+        assert_eq!(each.collect::<Vec<_>>(), expected);
+    }
+}
+
+/// Two loops, drawn, as of one recording.
+fn two_loops(drawings: [&str; 2], changes: &str) -> AllReplayed {
+    let mut components = Components::new();
+    let models = drawings.map(|drawing| {
+        let drawn = draw(drawing);
+        let mut capture = Capture::new(None);
+        drawn.records.iter().for_each(|one| capture.push(*one));
+        let log = capture.finish().expect("the drawing can be replayed");
+        Model::of(&log, |id| Some(drawn.text(id)), &mut components).expect("requests")
+    });
+    let scenario = parse(changes, &components).expect("changes");
+    replay_all(&models, &scenario, &components)
+}
+
+/// 40 ms of work, of which from 10 ms on 20 are a collection.
+const COLLECTS: &str = r#"
+    open 1 server
+    0ms  begin read handle=1 ready=0ms
+         source 1 "/collects"
+    10ms gc mark for=20ms
+    40ms sink 1 200
+         end
+"#;
+
+/// 30 ms of work, from 5 ms on.
+const WORKS: &str = r#"
+    open 1 server
+    5ms  begin read handle=1 ready=5ms
+         source 1 "/works"
+    35ms sink 1 200
+         end
+"#;
+
+#[test]
+fn a_boost_of_one_loop_raises_all_of_its_domain() {
+    let us = |drawings: [&str; 2], lever: &str| {
+        let changes = format!("{lever},policy=gc-boost:worth=0,hold=0ns");
+        let all = two_loops(drawings, &changes);
+        let boosted_ns = |one: &AtSpeed| if one.ratio > 1.0 { one.total_ns } else { 0 };
+        let each = all.loops.iter().map(|one| {
+            let at_peak_ns: u64 = one.ledger.speeds().iter().map(boosted_ns).sum();
+            (one.latencies_ns[0] / 1_000, at_peak_ns / 1_000)
+        });
+        each.collect::<Vec<(u64, u64)>>()
+    };
+    let both = [COLLECTS, WORKS];
+    // The collection takes 13 ms at peak.
+    assert_eq!(us(both, "latency=0ns"), [(33_000, 13_000), (30_000, 0)]);
+    // From 10 to 23 ms, in which 20 of the other's work are done; both loops are charged for it.
+    let shared = [(33_000, 13_000), (23_000, 13_000)];
+    assert_eq!(us(both, "domain=shared,latency=0ns"), shared);
+    // In whatever order the loops are.
+    let turned = us([WORKS, COLLECTS], "domain=shared,latency=0ns");
+    assert_eq!(turned, [shared[1], shared[0]]);
+    // In force from 12 to 25.7 ms.
+    let late = [(32_623, 13_700), (22_623, 13_700)];
+    assert_eq!(us(both, "domain=shared,latency=2ms"), late);
+}
