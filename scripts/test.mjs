@@ -13,6 +13,29 @@ function testFiles(folder, suffix) {
     .sort();
 }
 
+/** Files in which nothing is timed; they run two at a time, the others one by one. */
+const UNTIMED = [
+  'agent/behaviour',
+  'agent/clients',
+  'agent/evidence',
+  'agent/exits',
+  'agent/heap',
+  'agent/interjections',
+  'agent/names',
+  'agent/servers',
+  'cli/answers',
+  'cli/bad-input',
+  'cli/end-to-end-sources',
+  'cli/export',
+  'cli/html',
+  'cli/many-routes',
+  'cli/outputs',
+  'cli/self-checks',
+  'cli/stripped',
+  'library/examples',
+  'library/types',
+];
+
 /** Node binaries of all four versions, as the suites want them. */
 const nodes = ['node20', 'node22', 'node24', 'node26']
   .map((name) => join(root, 'node_modules', name, 'bin', 'node'))
@@ -35,7 +58,13 @@ const all = ['--profile', 'tested', '--workspace'];
 await step('lint: Rust', 'cargo', ['clippy', ...all, '--all-targets', '--', '-D', 'warnings']);
 await step('test: Rust', 'cargo', ['test', ...all, '--quiet']);
 await suite('test: probe in four Nodes', testFiles('crates/probe/tests', '.test.mjs'));
-await suite('test: agent and command line', testFiles('packages/bobtail/test', '.test.mjs'));
+const ours = testFiles('packages/bobtail/test', '.test.mjs');
+const untimed = ours.filter((file) => UNTIMED.some((name) => file.includes(`/test/${name}`)));
+await suite('test: what is not timed of agent and command line', untimed, { concurrency: 2 });
+await suite(
+  'test: agent and command line',
+  ours.filter((file) => !untimed.includes(file)),
+);
 await step('find or install Chromium', process.execPath, ['packages/report-ui/chromium.mjs']);
 // What a page shows does not depend on how long that took; what opening it costs is timed.
 const pages = testFiles('packages/report-ui/test', '.test.mjs');
