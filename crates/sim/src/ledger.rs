@@ -1,7 +1,8 @@
 //! The ledger of a replay under a policy: what speeds, boosts and energy it came to.
 //!
-//! Every nanosecond from the first request on is charged once, idle ones too, by the same model of
-//! energy that runs live. What is boosted is told as asked, what energy it took as it was in force.
+//! Every nanosecond from the first request to the last response is charged once, idle ones too, by
+//! the same model of energy that runs live: what comes after may be a timer that is due long after
+//! the load. What is boosted is told as asked, what energy it took as it was in force.
 
 use bobtail_policy::{ModelledEnergy, Reasons};
 use bobtail_trace::record::Ns;
@@ -21,6 +22,8 @@ pub struct Ledger {
     from_ns: Ns,
     /// Time at each speed relative to base, and how much of it the thread worked.
     speeds: Vec<AtSpeed>,
+    /// The same since the last response so far.
+    since: Vec<AtSpeed>,
     pub boosts: Vec<Boost>,
     is_boosted: bool,
 }
@@ -44,15 +47,24 @@ impl Ledger {
 
     /// Adds what another loop came to.
     pub fn add(&mut self, other: &Self) {
-        for one in &other.speeds {
-            self.charge(one.ratio, one.total_ns, one.worked_ns);
-        }
+        other
+            .speeds
+            .iter()
+            .for_each(|one| add(&mut self.speeds, one));
         self.boosts.extend(&other.boosts);
     }
 
     /// Time at each speed that there was.
     pub fn speeds(&self) -> &[AtSpeed] {
         &self.speeds
+    }
+
+    /// The same with what came after the last response.
+    #[cfg(test)]
+    pub(crate) fn all_speeds(&self) -> Vec<AtSpeed> {
+        let mut all = self.speeds.clone();
+        self.since.iter().for_each(|one| add(&mut all, one));
+        all
     }
 
     /// Energy by the same time at base speed.
@@ -79,18 +91,20 @@ impl Ledger {
         self.charge(ratio, to_ns.saturating_sub(from_ns.max(self.from_ns)), 0);
     }
 
+    /// A response: all time so far is a part of the run.
+    pub(crate) fn respond(&mut self) {
+        for one in self.since.drain(..) {
+            add(&mut self.speeds, &one);
+        }
+    }
+
     fn charge(&mut self, ratio: f64, total_ns: u64, worked_ns: u64) {
-        let known = self.speeds.iter().position(|one| one.ratio == ratio);
-        let at = known.unwrap_or_else(|| {
-            self.speeds.push(AtSpeed {
-                ratio,
-                total_ns: 0,
-                worked_ns: 0,
-            });
-            self.speeds.len() - 1
-        });
-        self.speeds[at].total_ns += total_ns;
-        self.speeds[at].worked_ns += worked_ns;
+        let charged = AtSpeed {
+            ratio,
+            total_ns,
+            worked_ns,
+        };
+        add(&mut self.since, &charged);
     }
 
     /// Begins one, unless it goes on at another speed.
@@ -106,5 +120,16 @@ impl Ledger {
         {
             last.to_ns = now;
         }
+    }
+}
+
+/// Adds a time to those at the same speed.
+fn add(speeds: &mut Vec<AtSpeed>, more: &AtSpeed) {
+    match speeds.iter_mut().find(|one| one.ratio == more.ratio) {
+        Some(one) => {
+            one.total_ns += more.total_ns;
+            one.worked_ns += more.worked_ns;
+        }
+        None => speeds.push(*more),
     }
 }

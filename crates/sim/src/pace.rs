@@ -243,6 +243,7 @@ impl Pace {
 
     /// A request is answered.
     pub(crate) fn answered(&mut self, request: u32) {
+        self.ledger.respond();
         if let Some(follower) = &mut self.follower
             && follower.answer(request, self.at_ns)
         {

@@ -5,7 +5,9 @@ use proptest::prelude::*;
 
 use crate::invariants::{grown, grown_with};
 use crate::model::{Action, CLASSES, LOOP, Model, NOT_RUNNING};
-use crate::{Components, Replayed, Scenario, WorkFactors, parse, replay, replay_all, replay_told};
+use crate::{
+    AtSpeed, Components, Replayed, Scenario, WorkFactors, parse, replay, replay_all, replay_told,
+};
 
 const POLICIES: [&str; 9] = [
     "policy=static:base",
@@ -64,11 +66,14 @@ proptest! {
         let (model, components) = grown(seed, 4_000);
         let scenario = scenario(POLICIES[policy], &components);
         let told = replay_told(&model, &scenario, &components);
-        let speeds = told.ledger.speeds();
-        let total_ns: u64 = speeds.iter().map(|one| one.total_ns).sum();
-        // Every nanosecond from the first request on is charged, and once.
+        let sum = |speeds: &[AtSpeed]| speeds.iter().map(|one| one.total_ns).sum::<u64>();
+        // Every nanosecond from the first request on is charged, and once; but what comes after
+        // the last response.
         let last_ns = told.ran.iter().map(|one| one.end_ns).max().unwrap_or(0);
-        prop_assert_eq!(total_ns, last_ns - model.span_ns.0);
+        prop_assert_eq!(sum(&told.ledger.all_speeds()), last_ns - model.span_ns.0);
+        let speeds = told.ledger.speeds();
+        let total_ns = sum(speeds);
+        prop_assert!((1..=last_ns - model.span_ns.0).contains(&total_ns));
         prop_assert!(speeds.iter().all(|one| one.worked_ns <= one.total_ns));
         // Each time at its power, and together between the lowest and the highest of them.
         let powers = speeds.iter().map(|one| bobtail_policy::relative_power(one.ratio));
@@ -88,7 +93,7 @@ proptest! {
         model.events.iter_mut().for_each(|one| (one.lead_ns, one.lead_gc_ns) = (0, 0));
         (model.lead_busy_ns, model.lead_woken_ns) = (0, 0);
         let told = replayed(POLICIES[policy], &model, &components);
-        let done = told.ledger.speeds().iter().map(|one| one.worked_ns as f64 * one.ratio);
+        let done = told.ledger.all_speeds().into_iter().map(|one| one.worked_ns as f64 * one.ratio);
         let done_ns: f64 = done.sum();
         let (due_ns, steps) = work_ns(&model);
         // Each step ends on a whole nanosecond, at up to 4.0 / 2.6 of base speed.

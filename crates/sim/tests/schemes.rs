@@ -207,3 +207,24 @@ fn a_boost_of_one_loop_raises_all_of_its_domain() {
     let late = [(32_623, 13_700), (22_623, 13_700)];
     assert_eq!(us(both, "domain=shared,latency=2ms"), late);
 }
+
+#[test]
+fn what_comes_after_the_last_response_takes_no_energy() {
+    let late = r#"
+        open 1 server
+        0ms    begin read handle=1 ready=0ms
+               source 1 "/a"
+               register timer op=1 due=1000ms
+        13ms   sink 1 200
+        20ms   end
+               poll for=980ms
+        1000ms begin timer op=1 ready=1000ms
+        1001ms end
+    "#;
+    let (told, _) = replayed(late, "latency=0ns,policy=gc-boost");
+    let speeds = told.loops[0].ledger.speeds();
+    assert_eq!(
+        speeds.iter().map(|one| one.total_ns).collect::<Vec<_>>(),
+        [13_000_000]
+    );
+}

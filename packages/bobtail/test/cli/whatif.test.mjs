@@ -113,7 +113,7 @@ test('policies come side by side, each with its energy', async () => {
 
 test('a target is told with what came of it, and each number of types by itself', async () => {
   const policies = ['rubik', 'rubik:target=1us', 'adrenaline:types=1..n'];
-  const flags = policies.flatMap((one) => ['--policy', one]);
+  const flags = [...policies.flatMap((one) => ['--policy', one]), '--domain', 'own'];
   const [rubik, hopeless, ...swept] = (await whatIf(grouped, '--tail', '50', ...flags)).scenarios;
   // Of 200 requests ten lie beyond p95.
   assert.equal(rubik.policy.target.percentile, 95);
@@ -122,7 +122,7 @@ test('a target is told with what came of it, and each number of types by itself'
   for (const { policy } of [rubik, hopeless]) {
     assert.ok(policy.energy >= 1 && policy.energy <= 2.712 && policy.types === null);
   }
-  const names = [1, 2].map((types) => `policy=adrenaline:types=${types}`);
+  const names = [1, 2].map((types) => `domain=own,policy=adrenaline:types=${types}`);
   assert.deepEqual(
     swept.map(({ name }) => name),
     names,
@@ -143,6 +143,22 @@ test('a target is told with what came of it, and each number of types by itself'
   assert.match(stdout, /types=1: in the tail with a\s+probability of .* % GET \S+ \(boosted\)/);
 });
 
+test('one loop that shares its lever with nobody is as without sharing', async () => {
+  const policies = ['combined:window=16', 'rubik', 'oracle:tail=50'];
+  const flags = policies.flatMap((one) => ['--policy', one]);
+  const [own, shared] = await Promise.all(
+    ['own', 'shared'].map((domain) => whatIf(grouped, ...flags, '--domain', domain)),
+  );
+  for (const [n, one] of shared.scenarios.entries()) {
+    assert.equal(one.name, `domain=shared,policy=${policies[n]}`);
+    assert.ok(one.policy.sharedDomain);
+    const alone = own.scenarios[n];
+    const { name } = alone;
+    const policy = { ...one.policy, sharedDomain: false };
+    assert.deepEqual({ ...one, name, policy }, alone);
+  }
+});
+
 test('a load that the loop cannot bear has no percentile', async () => {
   const { scenarios } = await whatIf(grouped, '--set', 'rate=50');
   assert.equal(scenarios[0].saturated, 'loop');
@@ -159,6 +175,7 @@ test('a change that is not understood says where and what is nearest', async () 
     ['gc=0.7,policy=gc-bost', /unknown policy `gc-bost`, at position 15 .*nearest: gc-boost/],
     ['policy=gc-boost:hold=5', /hold is "5", not a duration .*, at position 22 of/],
     ['policy=oracle:tail', /tail is "", not a percentile .*, at position 19 of/],
+    ['domain=both,policy=rubik', /`both` at position 8 of .* is not shared or own/],
     ['policy=adrenaline:types=2..1', /types is "2\.\.1", not .* at position 25 of/],
     ['latency=1ms', /there is no policy, at position 1 of/],
     ['pool=0', /^bobtail: `0` at position 6 .* is not a number of threads/],
