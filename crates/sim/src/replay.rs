@@ -228,6 +228,7 @@ impl<'a> Run<'a> {
         let timer_ns = self.agenda.next_timer_ns();
         let next_ns = self.agenda.next_ns();
         let ready_ns = next_ns.into_iter().chain(timer_ns).min();
+        let mut woken_ns = 0;
         if self.agenda.is_idle() && ready_ns.is_none_or(|ready_ns| ready_ns > self.now) {
             let Some(ready_ns) = ready_ns else {
                 return false;
@@ -237,9 +238,9 @@ impl<'a> Run<'a> {
             }
             if next_ns == Some(ready_ns) {
                 self.poll(ready_ns, batch);
-            } else if let Some(due) = self.agenda.take_timer(ready_ns) {
+            } else {
+                woken_ns = ready_ns;
                 self.answered_with(ready_ns, &[]);
-                self.execute(due);
             }
         } else {
             self.poll(self.now, batch);
@@ -250,7 +251,9 @@ impl<'a> Run<'a> {
         for event in std::mem::take(&mut self.agenda.closing) {
             self.execute((self.readied_ns[event as usize], event));
         }
-        while let Some(due) = self.agenda.take_timer(self.now) {
+        // What is due when the first of a long one ends waits for the next turn.
+        let due_ns = self.now.max(woken_ns);
+        while let Some(due) = self.agenda.take_timer(due_ns) {
             self.execute(due);
         }
         true
