@@ -339,10 +339,14 @@ mod tests {
         }
     }
 
+    /// Counters live as long as the process; from here LeakSanitizer reaches them.
+    static MADE: Mutex<Vec<&Counters>> = Mutex::new(Vec::new());
+
     fn driver(policy: &str, refuses: bool) -> (Driver, Arc<Mutex<Vec<Speed>>>) {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let lever = Box::new(Noted(asked.clone(), refuses, None));
-        let counters = Box::leak(Box::new(Counters::default()));
+        let counters = &*Box::leak(Box::new(Counters::default()));
+        MADE.lock().unwrap().push(counters);
         let policy = policy.parse().expect("a policy");
         let driver = Driver::new(
             policy,
