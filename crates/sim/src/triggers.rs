@@ -68,7 +68,7 @@ pub(crate) fn causes(
         let ix = ix as EventIx;
         let hop = hops.next_if(|(event, _)| *event == ix).map(|(_, hop)| hop);
         let found = earlier(seen, hop.as_ref()).and_then(|(by, at_ns)| index.place(by, at_ns));
-        match found.filter(|(event, _)| *event < ix) {
+        match found.filter(|(event, at_ns)| *event < ix && may_cause(seen, *at_ns)) {
             Some((event, at_ns)) => Cause::Earlier { event, at_ns },
             None => unexplained(log, index, ix, &source_ready_ns),
         }
@@ -89,6 +89,12 @@ fn earlier(seen: &Seen, hop: Option<&Hopped>) -> Option<(EventId, Ns)> {
         return Some((hop.from, hop.register_ns));
     }
     ended.written.filter(|_| !ended.on_server)
+}
+
+/// What the kernel had told already, nothing later brought about: of two requests that ask on one
+/// connection, one may ask while the answer to the other waits for its turn.
+fn may_cause(seen: &Seen, at_ns: Ns) -> bool {
+    seen.ended.kind != LoopKind::Read || at_ns <= seen.polled_ns
 }
 
 /// A client sends when it likes; that it takes more is an answer to a write.
@@ -151,7 +157,10 @@ pub(crate) fn ready_ns(seen: &Seen, cause: &Cause) -> Ns {
 /// For each event that a request waited for the best account of since when: an observed one
 /// before a deduced one, then the earliest, since who came later waited for another's work.
 fn best_hops(log: &Log, index: &Index<'_>) -> Vec<(EventIx, Hopped)> {
-    let of = |hop: &Hopped| Some((index.containing(hop.event)?, *hop));
+    let of = |hop: &Hopped| {
+        let event = index.containing(hop.event)?;
+        may_cause(&log.events[event as usize], hop.register_ns).then_some((event, *hop))
+    };
     let mut hops: Vec<(EventIx, Hopped)> = log.hops.iter().filter_map(of).collect();
     hops.sort_by_key(|(event, hop)| (*event, hop.inferred, hop.register_ns, hop.from));
     hops.dedup_by_key(|(event, _)| *event);

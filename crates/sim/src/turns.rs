@@ -67,10 +67,17 @@ fn late_timers(of_turn: &[Seen], ready_ns: &mut [Ns]) {
     let polled = of_turn.iter().zip(ready_ns.iter());
     let polled = polled.filter(|(seen, _)| phase_of(seen.ended.kind) == Phase::Poll);
     let others_ns = polled.map(|(_, &ready_ns)| ready_ns).min().unwrap_or(0);
+    let mut all_ns = 0;
     for (seen, due_ns) in of_turn.iter().zip(ready_ns) {
         let slept = first.free_ns < *due_ns && *due_ns < seen.polled_ns;
         if slept && phase_of(seen.ended.kind) == Phase::Timers {
             *due_ns = seen.polled_ns.max(others_ns).min(seen.ended.begin_ns);
+        }
+        // Those of Node run when the one of libuv does that stands for all of them.
+        match seen.ended.kind {
+            LoopKind::Timers => all_ns = *due_ns,
+            LoopKind::Timer => *due_ns = (*due_ns).max(all_ns).min(seen.ended.begin_ns),
+            _ => {}
         }
     }
 }

@@ -1,45 +1,10 @@
 //! Replays of drawn traces: what each change does to each request, as text.
 
-use bobtail_sim::{Capture, Components, Log, Model, Refusal, Scenario, parse, replay};
-use bobtail_testkit::{Drawn, draw};
+mod replayed;
 
-fn capture(drawn: &Drawn) -> Result<Log, Refusal> {
-    let mut capture = Capture::new(None);
-    drawn
-        .records
-        .iter()
-        .for_each(|record| capture.push(*record));
-    capture.finish()
-}
-
-/// Latencies of a drawing under a change, by request: `/a 5ms, /b 7ms`.
-fn latencies(drawing: &str, change: impl Fn(&mut Scenario, &Components)) -> String {
-    let drawn = draw(drawing);
-    let log = capture(&drawn).expect("the drawing can be replayed");
-    let mut components = Components::new();
-    let model = Model::of(&log, |id| Some(drawn.text(id)), &mut components).unwrap();
-    let mut scenario = Scenario::unchanged();
-    change(&mut scenario, &components);
-    let replayed = replay(&model, &scenario, &components);
-    let names = components.routes();
-    let each = model.routes().zip(replayed.latencies_ns);
-    let mut told: Vec<String> = each
-        .map(|(route, ns)| format!("{} {}ms", names[route as usize], ns as f64 / 1e6))
-        .collect();
-    told.sort();
-    told.join(", ")
-}
-
-/// Without a change and with one.
-fn check(
-    drawing: &str,
-    recorded: &str,
-    change: impl Fn(&mut Scenario, &Components),
-    expected: &str,
-) {
-    assert_eq!(latencies(drawing, |_, _| {}), recorded);
-    assert_eq!(latencies(drawing, change), expected);
-}
+use bobtail_sim::{Components, Model, Refusal, Scenario, parse, replay};
+use bobtail_testkit::draw;
+use replayed::{capture, check, latencies};
 
 fn resource(components: &Components, name: &str) -> u32 {
     let at = components.resources().iter().position(|one| one == name);
@@ -309,106 +274,6 @@ fn who_waits_for_anothers_work_goes_on_at_once_when_it_is_there_before() {
         |scenario, components| *scenario.of_resource(resource(components, "db:5432")) = 0.05,
         "/first 2ms, /second 5ms",
     );
-}
-
-const IN_LINE: &str = r#"
-    open 1 server
-    open 2 server
-    open 3 server
-    0ms  begin #1 read handle=1 ready=0ms
-         source 1 "/a"
-    10ms sink 1 200
-         end
-         poll for=0ms
-    10ms begin #2 read handle=3 ready=4ms
-         source 2 "/b"
-    11ms sink 2 200
-         end
-    11ms begin #3 read handle=2 ready=7ms
-         source 3 "/c"
-    12ms sink 3 200
-         end
-"#;
-
-#[test]
-fn first_come_first_served() {
-    let slow = |scenario: &mut Scenario, _: &Components| scenario.work.native = 2.0;
-    check(
-        IN_LINE,
-        "/a 10ms, /b 7ms, /c 5ms",
-        slow,
-        "/a 20ms, /b 18ms, /c 17ms",
-    );
-}
-
-#[test]
-fn an_immediate_runs_before_what_came_meanwhile() {
-    let drawing = r#"
-        open 1 server
-        open 2 server
-        0ms  begin #1 read handle=1 ready=0ms
-             source 1 "/a"
-             register immediate op=1
-        4ms  end
-        4ms  begin #2 immediate op=1
-             micro #3 promise from=1
-        5ms  sink 1 200
-             end
-             poll for=0ms
-        5ms  begin #4 read handle=2 ready=1ms
-             source 2 "/b"
-        6ms  sink 2 200
-             end
-    "#;
-    let slow = |scenario: &mut Scenario, _: &Components| scenario.work.native = 3.0;
-    check(drawing, "/a 5ms, /b 5ms", slow, "/a 15ms, /b 17ms");
-}
-
-#[test]
-fn a_timer_that_is_due_while_another_runs_waits_for_the_next_turn() {
-    let drawing = r#"
-        open 1 server
-        open 2 server
-        0ms  begin #1 read handle=1 ready=0ms
-             source 1 "/a"
-             register timer op=1 due=10ms
-             register timer op=2 due=14ms
-             end
-             poll for=10ms
-        10ms begin #2 timer op=1 ready=10ms
-        18ms end
-             poll for=0ms
-        18ms begin #3 read handle=2 ready=12ms
-             source 2 "/b"
-        19ms sink 2 200
-             end
-        19ms begin #4 timer op=2 ready=14ms
-             micro #5 promise from=1
-        20ms sink 1 200
-             end
-    "#;
-    let fast = |scenario: &mut Scenario, _: &Components| scenario.work.native = 0.5;
-    check(drawing, "/a 20ms, /b 7ms", fast, "/a 15ms, /b 2.5ms");
-}
-
-#[test]
-fn timers_keep_their_time() {
-    let drawing = r#"
-        open 1 server
-        0ms  begin #1 read handle=1 ready=0ms
-             source 1 "/a"
-             register timer op=1 due=8ms
-        4ms  end
-             poll for=4ms
-        8ms  begin #2 timer op=1 ready=8ms
-             micro #3 promise from=1
-        9ms  sink 1 200
-             end
-    "#;
-    let io = |scenario: &mut Scenario, _: &Components| {
-        (scenario.io, scenario.work.native) = (0.1, 0.5);
-    };
-    check(drawing, "/a 9ms", io, "/a 8.5ms");
 }
 
 #[test]

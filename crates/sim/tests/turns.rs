@@ -1,0 +1,165 @@
+//! In which order the loop runs what is ready, on drawn traces.
+
+mod replayed;
+
+use bobtail_sim::{Components, Scenario};
+use replayed::check;
+
+const IN_LINE: &str = r#"
+    open 1 server
+    open 2 server
+    open 3 server
+    0ms  begin #1 read handle=1 ready=0ms
+         source 1 "/a"
+    10ms sink 1 200
+         end
+         poll for=0ms
+    10ms begin #2 read handle=3 ready=4ms
+         source 2 "/b"
+    11ms sink 2 200
+         end
+    11ms begin #3 read handle=2 ready=7ms
+         source 3 "/c"
+    12ms sink 3 200
+         end
+"#;
+
+#[test]
+fn first_come_first_served() {
+    let slow = |scenario: &mut Scenario, _: &Components| scenario.work.native = 2.0;
+    check(
+        IN_LINE,
+        "/a 10ms, /b 7ms, /c 5ms",
+        slow,
+        "/a 20ms, /b 18ms, /c 17ms",
+    );
+}
+
+#[test]
+fn an_immediate_runs_before_what_came_meanwhile() {
+    let drawing = r#"
+        open 1 server
+        open 2 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "/a"
+             register immediate op=1
+        4ms  end
+        4ms  begin #2 immediate op=1
+             micro #3 promise from=1
+        5ms  sink 1 200
+             end
+             poll for=0ms
+        5ms  begin #4 read handle=2 ready=1ms
+             source 2 "/b"
+        6ms  sink 2 200
+             end
+    "#;
+    let slow = |scenario: &mut Scenario, _: &Components| scenario.work.native = 3.0;
+    check(drawing, "/a 5ms, /b 5ms", slow, "/a 15ms, /b 17ms");
+}
+
+#[test]
+fn what_the_kernel_had_told_is_no_answer_to_what_was_asked_since() {
+    // The second request asks on the same connection while the answer to the first, which nobody
+    // waits for, is in line.
+    let drawing = r#"
+        open 1 server
+        open 2 server
+        open 3 client "db:5432"
+        open 4 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "/a"
+             write 3
+        1ms  sink 1 200
+             end
+             poll for=9ms
+        10ms begin #2 read handle=2 ready=10ms
+             source 2 "/b"
+        12ms write 3
+        14ms sink 2 200
+             end
+        14ms begin #3 read handle=3 ready=10ms
+        15ms end
+             poll for=0ms
+        15ms begin #4 read handle=4 ready=11ms
+             source 3 "/c"
+        16ms sink 3 200
+             end
+    "#;
+    let fast = |scenario: &mut Scenario, _: &Components| scenario.work.native = 0.5;
+    let recorded = "/a 1ms, /b 4ms, /c 5ms";
+    check(drawing, recorded, fast, "/a 0.5ms, /b 2ms, /c 2ms");
+}
+
+#[test]
+fn timers_keep_their_time() {
+    let drawing = r#"
+        open 1 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "/a"
+             register timer op=1 due=8ms
+        4ms  end
+             poll for=4ms
+        8ms  begin #2 timer op=1 ready=8ms
+             micro #3 promise from=1
+        9ms  sink 1 200
+             end
+    "#;
+    let io = |scenario: &mut Scenario, _: &Components| {
+        (scenario.io, scenario.work.native) = (0.1, 0.5);
+    };
+    check(drawing, "/a 9ms", io, "/a 8.5ms");
+}
+
+#[test]
+fn a_timer_that_is_due_while_another_runs_waits_for_the_next_turn() {
+    let drawing = r#"
+        open 1 server
+        open 2 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "/a"
+             register timer op=1 due=10ms
+             register timer op=2 due=14ms
+             end
+             poll for=10ms
+        10ms begin #2 timer op=1 ready=10ms
+        18ms end
+             poll for=0ms
+        18ms begin #3 read handle=2 ready=12ms
+             source 2 "/b"
+        19ms sink 2 200
+             end
+        19ms begin #4 timer op=2 ready=14ms
+             micro #5 promise from=1
+        20ms sink 1 200
+             end
+    "#;
+    let fast = |scenario: &mut Scenario, _: &Components| scenario.work.native = 0.5;
+    check(drawing, "/a 20ms, /b 7ms", fast, "/a 15ms, /b 2.5ms");
+}
+
+#[test]
+fn timers_of_node_wait_for_the_one_that_stands_for_all_of_them() {
+    let drawing = r#"
+        open 1 server
+        open 2 server
+        0ms begin #1 read handle=1 ready=0ms
+            source 1 "/a"
+            register timer op=1 due=2ms
+            end
+            poll for=1ms
+        1ms begin #2 read handle=2 ready=1ms
+            source 2 "/b"
+        3ms sink 2 200
+            end
+            poll for=1ms
+        4ms begin #3 timers ready=4ms
+            end
+        4ms begin #4 timer op=1 ready=2ms
+            micro #5 promise from=1
+        5ms sink 1 200
+            end
+    "#;
+    let fast = |scenario: &mut Scenario, _: &Components| scenario.work.native = 0.5;
+    check(drawing, "/a 5ms, /b 2ms", fast, "/a 4.5ms, /b 1ms");
+}
