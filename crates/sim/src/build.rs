@@ -324,7 +324,7 @@ impl<'a> Build<'a> {
         // The loop may learn of a job later than it ended, and stands it in line then: that is when
         // a replay has it end. How many threads there were, only the ends themselves tell.
         let job = |ready_ns: Ns, run_ns: u64, at_ns: Ns| {
-            let start_ns = ready_ns.saturating_sub(run_ns);
+            let start_ns = ready_ns.saturating_sub(run_ns).max(at_ns).min(ready_ns);
             Recorded {
                 submit_ns: at_ns.min(start_ns),
                 start_ns,

@@ -190,6 +190,9 @@ impl Capture {
         } else if !self.log.events.is_empty() {
             self.take_tail(free_ns);
         }
+        if ended.kind == LoopKind::Pool && taken_ns == ended.begin_ns {
+            self.log.take_with_first(self.turn, ended.ready_ns);
+        }
         let waiting_ns = ended.ready_ns.unwrap_or(free_ns).max(free_ns);
         self.log.events.push(Seen {
             ended,
@@ -279,6 +282,17 @@ impl Capture {
 }
 
 impl Log {
+    /// A job that the loop took with the first of this answer, if that was one: it took them when
+    /// all of them were done, which may be later than it began to.
+    fn take_with_first(&mut self, turn: u32, ready_ns: Option<Ns>) {
+        let of_turn = self.events.iter_mut().rev();
+        let mut of_turn = of_turn.take_while(|one| one.turn == turn && is_job(one));
+        if let Some(first) = of_turn.find(|one| one.taken_ns < one.ended.begin_ns) {
+            let done_ns = ready_ns.unwrap_or(0).min(first.ended.begin_ns);
+            first.taken_ns = first.taken_ns.max(done_ns);
+        }
+    }
+
     /// A collection; those inside it were told before.
     fn collect(&mut self, one: Collected) {
         while let Some(last) = self.collections.last() {
@@ -357,4 +371,8 @@ impl Log {
             });
         }
     }
+}
+
+fn is_job(seen: &Seen) -> bool {
+    seen.ended.kind == LoopKind::Pool
 }

@@ -47,6 +47,7 @@ pub(crate) fn stand_in_line(events: &[Seen], causes: &[Cause], ready_ns: &mut [N
             seen.ended.ready_ns.is_some() && seen.ended.ready_quality == ReadyQuality::Exact;
         let told_ns = match after {
             Some((turn, after_ns)) if turn == seen.turn && !is_sure => ready_ns[ix].min(after_ns),
+            _ if wakes(seen) => ready_ns[ix].min(seen.polled_ns),
             _ => ready_ns[ix],
         };
         let caused_ns = match causes[ix] {
@@ -58,6 +59,12 @@ pub(crate) fn stand_in_line(events: &[Seen], causes: &[Cause], ready_ns: &mut [N
         after = Some((seen.turn, ready_ns[ix]));
     }
     turns(events, ready_ns)
+}
+
+/// The first job of an answer of the kernel: what was told is that some are done, so that it stands
+/// in line since then, even if it was done when its turn came, and the wake-up was for another.
+fn wakes(seen: &Seen) -> bool {
+    seen.ended.kind == LoopKind::Pool && seen.taken_ns < seen.ended.begin_ns
 }
 
 /// libuv counts whole milliseconds and asks the kernel to wake it in so many of them, so a timer

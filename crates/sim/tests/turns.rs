@@ -163,3 +163,72 @@ fn timers_of_node_wait_for_the_one_that_stands_for_all_of_them() {
     let fast = |scenario: &mut Scenario, _: &Components| scenario.work.native = 0.5;
     check(drawing, "/a 5ms, /b 2ms", fast, "/a 4.5ms, /b 1ms");
 }
+
+#[test]
+fn a_job_is_in_line_since_the_kernel_told_that_some_are_done() {
+    // The wake-up is there at 4 ms; what it was for was taken before, and this was done at 5 ms.
+    let drawing = r#"
+        open 1 server
+        open 2 server
+        open 3 server
+        0ms begin #1 read handle=1 ready=0ms
+            source 1 "/a"
+            register pool op=1 "crypto"
+            end
+            poll for=4ms
+        4ms begin #2 read handle=2 ready=4ms
+            source 2 "/b"
+        6ms sink 2 200
+            end
+        6ms begin #3 async ready=4ms
+        7ms end
+        7ms begin #4 pool op=1 ready=5ms run=5ms
+            micro #5 promise from=1
+        8ms sink 1 200
+            end
+            poll for=0ms
+        8ms begin #6 read handle=3 ready=4.5ms
+            source 3 "/c"
+        9ms sink 3 200
+            end
+    "#;
+    let fast = |scenario: &mut Scenario, _: &Components| scenario.work.native = 0.5;
+    let recorded = "/a 8ms, /b 2ms, /c 4.5ms";
+    check(drawing, recorded, fast, "/a 6.5ms, /b 1ms, /c 2.5ms");
+}
+
+#[test]
+fn jobs_that_are_done_before_the_loop_takes_them_come_together() {
+    let drawing = r#"
+        open 1 server
+        open 2 server
+        // What is woken begins at once, but for what is taken first.
+        -3ms begin #1 read handle=2 ready=-3ms
+             end
+             poll for=1ms
+        -2ms begin #2 read handle=2 ready=-2ms
+             end
+             poll for=2ms
+        0ms  begin #3 read handle=1 ready=0ms
+             source 1 "/a"
+             register pool op=1 "crypto"
+             register pool op=2 "crypto"
+             end
+             poll for=4ms
+        4ms  begin #4 async ready=4ms
+        5ms  end
+        5ms  begin #5 pool op=1 ready=4ms run=4ms
+        6ms  end
+        6ms  begin #6 pool op=2 ready=4.5ms run=4ms
+             micro #7 promise from=3
+        7ms  sink 1 200
+             end
+             poll for=0ms
+        7ms  begin #8 read handle=2 ready=4.2ms
+             source 2 "/b"
+        8ms  sink 2 200
+             end
+    "#;
+    let fast = |scenario: &mut Scenario, _: &Components| scenario.work.native = 0.5;
+    check(drawing, "/a 7ms, /b 3.8ms", fast, "/a 6ms, /b 2.3ms");
+}
