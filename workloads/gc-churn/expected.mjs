@@ -20,9 +20,17 @@ function bounds(slices, { beginNs, endNs }) {
   return [(1 - SCALE) * least - ROUNDING_NS, (1 + SCALE) * most + ROUNDING_NS];
 }
 
+/** Of the program's own collections. */
+const ASKED = 'mark-compact (asked for)';
+
 /** Collections of a kind: V8's own sum of the last ones, which are those that were recorded. */
 function ofKind({ slices, report }, name, word) {
-  const recorded = report.gc.find((one) => one.kind === word);
+  const ofIt = report.gc.filter(({ kind }) => kind === word || kind.startsWith(`${word} (`));
+  const recorded = ofIt.length > 0 && {
+    kind: word,
+    pauses: sum(ofIt.map(({ pauses }) => pauses)),
+    totalNs: sum(ofIt.map(({ totalNs }) => totalNs)),
+  };
   const theirs = slices.filter((slice) => slice.name === name);
   if (!recorded || recorded.pauses > theirs.length) throw new Error(`${word}: not as V8 traced`);
   const last = theirs.slice(theirs.length - recorded.pauses).map((one) => bounds(slices, one));
@@ -49,7 +57,30 @@ function delays({ pauses }, requests) {
   };
 }
 
+/** What is missing of the collections that /full asked for: each, with the line of the call. */
+function unasked({ requests, report }) {
+  const full = requests.filter(({ explained }) => explained.route === 'GET /full');
+  const wrong = full.flatMap(({ explained }) => {
+    const culprits = explained.segments.flatMap((segment) => segment.culprits);
+    const asked = culprits.filter(({ type }) => type === `gc ${ASKED}`);
+    const isNamed = asked.some(
+      ({ route, location }) => route === 'GET /full' && /server\.cjs:\d+/.test(location ?? ''),
+    );
+    return isNamed ? [] : [`${explained.id}: ${JSON.stringify(culprits)} has no call of gc()`];
+  });
+  const pauses = report.gc.find(({ kind }) => kind === ASKED)?.pauses ?? 0;
+  if (pauses < full.length) wrong.push(`${pauses} of ${full.length} collections were asked for`);
+  const others = requests.filter(({ explained }) => explained.route === 'GET /churn');
+  const types = others.flatMap(({ explained }) =>
+    explained.segments.flatMap(({ culprits }) => culprits.map(({ type, event }) => [type, event])),
+  );
+  const foreign = types.filter(([type]) => type === `gc ${ASKED}`);
+  if (foreign.length > 0) wrong.push(`/churn asks for no collection: ${JSON.stringify(foreign)}`);
+  return wrong;
+}
+
 export default {
+  unsaid: unasked,
   nodeFlags: ['--expose-gc', '--max-semi-space-size=2'],
   slices: COLLECTIONS,
   drive: [

@@ -1,4 +1,7 @@
 // What is asked of this server, and what a recording of it must say.
+/** From the request for a thread until one was free. */
+const waited = ({ freed, done, stat }) => [freed - stat, done - stat];
+
 export default {
   variants: [{ UV_THREADPOOL_SIZE: '1' }, { UV_THREADPOOL_SIZE: '4' }],
   drive: [{ repeat: 4, send: [{ path: '/reports' }, { path: '/short', atMs: 10 }] }],
@@ -15,7 +18,9 @@ export default {
           ready: 'freed',
           begin: 'done',
           part: 'pool-wait',
-          partNs: ({ freed, done, stat }) => [freed - stat, done - stat],
+          partNs: waited,
+          // All of it was the other's doing.
+          culprits: [{ route: 'GET /reports', rangeNs: ({ marks }) => waited(marks) }],
         },
       ],
     },

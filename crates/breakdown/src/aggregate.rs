@@ -23,9 +23,6 @@ use crate::strings::Strings;
 use crate::sums::{IoSums, ProcessSums, Sums};
 use crate::survey::Survey;
 
-/// A culprit that had less than this share of a request's queue time is one of a crowd.
-const CROWD_SHARE: u64 = 10;
-
 /// A resource, and the kind of event that ended the wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct IoKey {
@@ -170,29 +167,11 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
         warmup_end_ns.is_some_and(|end_ns| time_ns < end_ns)
     }
 
-    /// In the first tenth of what is analysed.
-    fn is_early(&self, time_ns: Ns) -> bool {
-        let trace = &self.survey.trace;
-        let begin_ns = trace.warmup_end_ns.unwrap_or(0).max(trace.start_ns);
-        let length_ns = self.survey.end_ns.saturating_sub(begin_ns);
-        time_ns < begin_ns + length_ns / 10
-    }
-
     fn see(&mut self, record: &Record) {
-        if let Record::Gc {
-            kind,
-            begin_ns,
-            end_ns,
-        } = *record
-        {
-            self.watching.see(Collection {
-                kind,
-                begin_ns,
-                end_ns,
-            });
-            if !self.is_warmup(begin_ns) {
-                let duration_ns = end_ns.saturating_sub(begin_ns);
-                self.aggregate.pauses.add(kind, duration_ns);
+        if let Some(pause) = Collection::told_by(record) {
+            self.watching.see(pause);
+            if !self.is_warmup(pause.begin_ns) {
+                self.aggregate.pauses.add(&pause);
             }
         }
     }
@@ -200,23 +179,25 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
     /// Finds out what the collections interrupted that were seen lately, now that it has ended.
     fn place_pauses(&mut self, graph: &Graph) {
         let mut watching = std::mem::take(&mut self.watching);
-        watching.place(|time_ns| {
-            let running = graph.running_at(time_ns)?;
-            Some(self.inside(&running))
+        watching.place(|pause| {
+            let running = graph.running_at(pause.begin_ns)?;
+            Some(self.inside(&running, pause))
         });
         self.watching = watching;
     }
 
-    fn inside(&self, running: &Running) -> Inside {
+    fn inside(&self, running: &Running, pause: &Collection) -> Inside {
         // It may not have had its route yet.
         let known = self.survey.routes.get(&running.route).copied();
         let route = self.strings.get(known.unwrap_or(running.route));
         let who = Who::new(running.kind, None, None);
+        let asked = located(pause.caller, self.strings);
+        let sampled = || located(running.location, self.strings);
         Inside {
             kind: who.kind,
             route: route.map(str::to_owned),
             word: who.word.into(),
-            location: located(running.location, self.strings).map(|place| place.location),
+            location: asked.or_else(sampled).map(|place| place.location),
         }
     }
 
@@ -234,11 +215,12 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
             Class::Nontail
         };
         let mut sums = Sums::of(path, self.survey.trace.measured);
-        if self.is_early(path.source_ns) {
+        if self.survey.is_early(path.source_ns) {
             sums.early_jit_ns = sums.work.jit_ns;
         }
         if class == Class::Tail {
-            self.blame(path, &mut sums);
+            sums.part_queue(path);
+            self.blame(path);
         }
         self.watching.add(path, window, class);
         self.io(path, class);
@@ -275,24 +257,19 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
     }
 
     /// Charges the culprits of a request of the tail.
-    fn blame(&mut self, path: &RequestPath, sums: &mut Sums) {
-        let crowd_below_ns = sums.queue_ns / CROWD_SHARE;
+    fn blame(&mut self, path: &RequestPath) {
         for segment in &path.segments {
             for culprit in path.culprits_of(segment) {
-                let callback = matches!(culprit.kind, CulpritKind::Event(_));
-                if callback && culprit.duration_ns < crowd_below_ns {
-                    sums.crowd_ns += culprit.duration_ns;
-                }
-                if callback && culprit.request == path.id {
-                    sums.own_queue_ns += culprit.duration_ns;
-                }
                 let route = self.route_of(culprit.route);
                 let place = self.place(culprit.location);
                 let line = place.map(|id| self.aggregate.places.get(id).line);
-                let who = Who::new(culprit.kind, route, line);
                 let all = &mut *self.aggregate;
+                let resource =
+                    self.resources
+                        .name(culprit.resource, self.strings, &mut all.resources);
+                let who = Who::new(culprit.kind, route, line).working_on(resource);
                 let number = match culprit.kind {
-                    CulpritKind::Gc(_) => culprit.collection,
+                    CulpritKind::Gc(..) => culprit.collection,
                     _ => culprit.event,
                 };
                 let event = (all.processes.len() as u32, number);

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bobtail_graph::CulpritKind as GraphCulpritKind;
-use bobtail_trace::record::EventId;
+use bobtail_trace::record::{EventId, GcCause};
 
 use crate::names::{Name, Names};
 use crate::places::{PlaceId, Places};
 use crate::report::{Culprit, CulpritKind};
+use crate::resources::Resources;
 
 /// Rows kept; what comes after is added to one row of its kind.
 const ROWS: usize = 10_000;
@@ -24,37 +25,46 @@ pub(crate) struct Who {
     pub word: &'static str,
     /// A line of a function ([`Places`]).
     pub line: Option<Name>,
+    /// What a job worked on ([`Resources`]).
+    pub resource: Option<Name>,
 }
 
 impl Who {
-    /// Route and location only say something about callbacks.
+    /// Route and location only say something about callbacks and collections that were asked for;
+    /// of a job, which is started from one place, the location is no part of its name.
     pub(crate) fn new(kind: GraphCulpritKind, route: Option<Name>, line: Option<Name>) -> Self {
-        let word = kind.word();
+        let kind_word = kind.word();
+        let of = |kind, route, line| Self {
+            kind,
+            route,
+            word: kind_word,
+            line,
+            resource: None,
+        };
         match kind {
-            GraphCulpritKind::Event(_) => Self {
-                kind: CulpritKind::Event,
-                route,
-                word,
-                line,
-            },
-            GraphCulpritKind::Gc(_) => Self {
-                kind: CulpritKind::Gc,
-                route: None,
-                word,
-                line: None,
-            },
-            GraphCulpritKind::NotRunning(_) => Self {
-                kind: CulpritKind::Cpu,
-                route: None,
-                word,
-                line: None,
-            },
-            GraphCulpritKind::Poll | GraphCulpritKind::Between | GraphCulpritKind::Lost => Self {
-                kind: CulpritKind::Loop,
-                route: None,
-                word,
-                line: None,
-            },
+            GraphCulpritKind::Event(_) => of(CulpritKind::Event, route, line),
+            GraphCulpritKind::Gc(_, GcCause::Asked) => of(CulpritKind::Gc, route, line),
+            GraphCulpritKind::Gc(..) => of(CulpritKind::Gc, None, None),
+            GraphCulpritKind::Job => of(CulpritKind::Job, route, None),
+            GraphCulpritKind::NotRunning(_) => of(CulpritKind::Cpu, None, None),
+            GraphCulpritKind::Poll | GraphCulpritKind::Between | GraphCulpritKind::Lost => {
+                of(CulpritKind::Loop, None, None)
+            }
+        }
+    }
+
+    /// The same of a job, with what it worked on.
+    pub(crate) fn working_on(self, resource: Option<Name>) -> Self {
+        Self { resource, ..self }
+    }
+
+    /// What all of its kind are summed under that are too many to be told apart.
+    pub(crate) fn other(self) -> Self {
+        Self {
+            route: Some(0),
+            line: None,
+            resource: self.resource.map(|_| 0),
+            ..self
         }
     }
 }
@@ -68,6 +78,17 @@ struct Row {
     events: BTreeSet<(u32, EventId)>,
     longest_ns: u64,
     places: PlaceTimes,
+}
+
+impl Row {
+    fn charge(&mut self, victim: u64, ns: u64) {
+        self.inflicted_ns += ns;
+        self.longest_ns = self.longest_ns.max(ns);
+        if self.last_victim != victim {
+            self.last_victim = victim;
+            self.victims += 1;
+        }
+    }
 }
 
 /// Time by place in code, of a bounded number of places.
@@ -119,6 +140,8 @@ pub(crate) struct Cause {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Blame {
     rows: BTreeMap<Who, Row>,
+    /// Collections by their words, whoever asked for them.
+    collections: BTreeMap<&'static str, Row>,
 }
 
 impl Blame {
@@ -128,24 +151,15 @@ impl Blame {
     pub(crate) fn add(&mut self, who: Who, victim: u64, by: Cause, ns: u64) {
         let Cause { event, place } = by;
         let full = self.rows.len() >= ROWS && !self.rows.contains_key(&who);
-        let who = if full {
-            Who {
-                route: Some(0),
-                line: None,
-                ..who
-            }
-        } else {
-            who
-        };
-        let row = self.rows.entry(who).or_default();
-        row.inflicted_ns += ns;
-        if let Some(place) = place.filter(|_| who.line.is_some()) {
-            row.places.add(place, ns);
+        let who = if full { who.other() } else { who };
+        if who.kind == CulpritKind::Gc {
+            let row = self.collections.entry(who.word).or_default();
+            row.charge(victim, ns);
         }
-        row.longest_ns = row.longest_ns.max(ns);
-        if row.last_victim != victim {
-            row.last_victim = victim;
-            row.victims += 1;
+        let row = self.rows.entry(who).or_default();
+        row.charge(victim, ns);
+        if let Some(place) = place.filter(|_| who.line.is_some() || who.kind == CulpritKind::Job) {
+            row.places.add(place, ns);
         }
         if matches!(who.kind, CulpritKind::Loop | CulpritKind::Cpu) {
             row.occurrences += 1;
@@ -163,26 +177,28 @@ impl Blame {
 
     /// What collections of a kind inflicted on how many victims.
     pub(crate) fn of_collections(&self, word: &'static str) -> (u64, u64) {
-        let who = Who {
-            kind: CulpritKind::Gc,
-            route: None,
-            word,
-            line: None,
-        };
-        self.rows
-            .get(&who)
+        self.collections
+            .get(word)
             .map_or((0, 0), |row| (row.inflicted_ns, row.victims))
     }
 
     /// Rows by what they inflicted, most first.
-    pub(crate) fn ranked(&self, names: &Names, places: &Places) -> Vec<Ranked> {
+    pub(crate) fn ranked(
+        &self,
+        names: &Names,
+        places: &Places,
+        resources: &Resources,
+    ) -> Vec<Ranked> {
         let text = |name: Option<Name>| name.map(|n| names.text(n).to_owned());
         let ranked = |(who, row): (&Who, &Row)| {
             let place = row.places.main().map(|id| places.get(id));
             let culprit = Culprit {
                 kind: who.kind,
                 route: text(who.route),
-                word: who.word.into(),
+                word: who
+                    .resource
+                    .map_or(who.word, |name| resources.text(name))
+                    .into(),
                 location: place.map(|place| place.located.location.clone()),
                 generated_location: place.and_then(|place| place.located.generated.clone()),
                 inflicted_ns: row.inflicted_ns,

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use bobtail_graph::{
-    Collection, CulpritKind, EventFacts, Graph, Options, RequestPath, Resource, SegmentKind, Walks,
-    Window,
+    Collection, Culprit, CulpritKind, EventFacts, Graph, Options, RequestPath, Resource,
+    SegmentKind, Walks, Window,
 };
 use bobtail_trace::record::{CodePlace, Ns, Record, RequestId, StringId};
 use serde::{Deserialize, Serialize};
@@ -118,14 +118,16 @@ pub fn explain<E>(
     let mut answers = Vec::new();
     let mut finished = |path: &RequestPath, window: Window<'_>| {
         if path.walked {
-            answers.push(explanation(trace, path, window, strings));
+            let order = (path.sink_ns, path.id);
+            answers.push((order, explanation(trace, path, window, strings)));
         }
     };
     for record in records {
         graph.push(record?, &mut finished);
     }
     graph.finish(&mut finished);
-    Ok(answers)
+    answers.sort_by_key(|(order, _)| *order);
+    Ok(answers.into_iter().map(|(_, answer)| answer).collect())
 }
 
 pub(crate) fn explanation(
@@ -197,7 +199,7 @@ fn culprit(
     ExplainCulprit {
         event: c.event,
         route: text(strings, c.route),
-        word: culprit_word(c.kind),
+        word: culprit_word(c, strings),
         location,
         generated_location,
         duration_ns: c.duration_ns,
@@ -205,11 +207,15 @@ fn culprit(
     }
 }
 
-/// `gc scavenge`, `cpu preempted`, `loop poll`, or the kind of the callback.
-pub fn culprit_word(kind: CulpritKind) -> String {
-    let word = kind.word();
-    match kind {
-        CulpritKind::Gc(_) => format!("gc {word}"),
+/// `gc scavenge`, `cpu preempted`, `loop poll`, `job fs.read /a`, or the kind of the callback.
+pub fn culprit_word(culprit: &Culprit, strings: &(impl Strings + ?Sized)) -> String {
+    let word = culprit.kind.word();
+    match culprit.kind {
+        CulpritKind::Gc(..) => format!("gc {word}"),
+        CulpritKind::Job => match strings.get(culprit.resource) {
+            Some(resource) => format!("{word} {resource}"),
+            None => word.into(),
+        },
         CulpritKind::NotRunning(_) => format!("cpu {word}"),
         CulpritKind::Poll | CulpritKind::Between | CulpritKind::Lost => format!("loop {word}"),
         CulpritKind::Event(_) => word.into(),

@@ -42,12 +42,14 @@ pub(crate) fn times(occurrences: u64) -> String {
     }
 }
 
-/// How often, and the longest of them: `once, for 62.0 ms`, `9 times, up to 24.0 ms at a stretch`.
+/// How often, and the most of it in the way of one request: `9 times, for up to 24.0 ms of one
+/// request's wait`.
 pub(crate) fn stretches(occurrences: u64, longest_ns: u64) -> String {
-    match occurrences {
-        1 => format!("once, for {}", time(longest_ns)),
-        many => format!("{}, up to {} at a stretch", times(many), time(longest_ns)),
-    }
+    format!(
+        "{}, for up to {} of one request's wait",
+        times(occurrences),
+        time(longest_ns)
+    )
 }
 
 #[cfg(test)]
@@ -68,10 +70,13 @@ mod tests {
 
     #[test]
     fn one_time_is_once() {
-        assert_eq!(stretches(1, 62_000_000), "once, for 62.0 ms");
+        assert_eq!(
+            stretches(1, 62_000_000),
+            "once, for up to 62.0 ms of one request's wait"
+        );
         assert_eq!(
             stretches(1_204, 1_500),
-            "1,204 times, up to 1.50 µs at a stretch"
+            "1,204 times, for up to 1.50 µs of one request's wait"
         );
     }
 }

@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 
-use bobtail_graph::{Collection, CulpritKind, RequestPath, Window};
+use bobtail_graph::{Collection, RequestPath, Window};
 use bobtail_trace::record::{Ns, RequestId};
 
 use crate::report::{Class, Inside, Pause, PauseVictim};
@@ -158,10 +158,10 @@ impl Watching {
     }
 
     /// Notes what those seen lately interrupted, by the time at which they began.
-    pub(crate) fn place(&mut self, inside: impl Fn(Ns) -> Option<Inside>) {
+    pub(crate) fn place(&mut self, inside: impl Fn(&Collection) -> Option<Inside>) {
         let lately = |w: &&mut Watched| w.number.is_some() && w.inside.is_none();
         for one in self.all.iter_mut().filter(lately) {
-            one.inside = inside(one.pause.begin_ns);
+            one.inside = inside(&one.pause);
         }
         self.unplaced = false;
     }
@@ -195,7 +195,7 @@ fn pause(watched: &Watched, trace: &TraceInfo, start_ns: Ns) -> Pause {
         latency_ns: victim.latency_ns,
     };
     Pause {
-        kind: CulpritKind::Gc(watched.pause.kind).word().into(),
+        kind: watched.pause.as_culprit().word().into(),
         pid: trace.pid,
         thread: trace.thread,
         number: watched.number.unwrap_or(0),
@@ -218,6 +218,7 @@ mod tests {
             kind: 1,
             begin_ns,
             end_ns: begin_ns + length_ns,
+            ..Collection::default()
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use bobtail_graph::CulpritKind;
+use bobtail_graph::Collection;
 
 use crate::blame::Blame;
 use crate::report::Collections;
@@ -24,9 +24,10 @@ pub(crate) struct Pauses {
 }
 
 impl Pauses {
-    /// Counts one of V8's GCType.
-    pub(crate) fn add(&mut self, kind: u32, duration_ns: u64) {
-        let row = self.rows.entry(CulpritKind::Gc(kind).word()).or_default();
+    /// Counts one.
+    pub(crate) fn add(&mut self, pause: &Collection) {
+        let duration_ns = pause.end_ns.saturating_sub(pause.begin_ns);
+        let row = self.rows.entry(pause.as_culprit().word()).or_default();
         row.pauses += 1;
         row.total_ns = row.total_ns.saturating_add(duration_ns);
         row.longest_ns = row.longest_ns.max(duration_ns);

@@ -281,6 +281,8 @@ pub enum CulpritKind {
     Loop,
     /// The thread did not run.
     Cpu,
+    /// A job of the thread pool had one of its threads.
+    Job,
 }
 
 impl CulpritKind {
@@ -291,20 +293,22 @@ impl CulpritKind {
             Self::Gc => "gc",
             Self::Loop => "loop",
             Self::Cpu => "cpu",
+            Self::Job => "job",
         }
     }
 }
 
-/// What made the tail wait.
+/// What made the tail wait: for the loop thread, or for a thread of the pool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Culprit {
     pub kind: CulpritKind,
     pub route: Option<String>,
+    /// Kind of the callback, of the collection …; of a job what it worked on.
     #[serde(rename = "type")]
     pub word: String,
     /// In the source, where that is known; else in what ran. Of several in one line that which cost
-    /// most.
+    /// most. Of a collection who asked for it; of a job the code that it was started in.
     pub location: Option<String>,
     /// Where it was in what ran, if `location` is in a source.
     pub generated_location: Option<String>,
@@ -314,7 +318,7 @@ pub struct Culprit {
     pub victims: u64,
     /// Of the loop and of not running, which have no events: stretches, told for each victim.
     pub occurrences: u64,
-    /// The longest single stretch.
+    /// The most that one request waited for one of them.
     pub longest_ns: u64,
 }
 

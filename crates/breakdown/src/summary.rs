@@ -19,7 +19,7 @@ use crate::report::{
 };
 use crate::sums::{IoSums, Sums};
 use crate::survey::Survey;
-use crate::trace_info::Measured;
+use crate::trace_info::{Measured, Throttled};
 
 /// Rows of a list that are reported; the rest is too small to act on.
 const ROWS_REPORTED: usize = 100;
@@ -57,11 +57,12 @@ pub fn report(
     let requests = requests(surveys, population, aggregate);
     let losses = losses(&run, surveys);
     let io = ios(aggregate);
-    let ranked = aggregate
-        .blame
-        .ranked(&aggregate.culprit_routes, &aggregate.places);
+    let ranked = aggregate.blame.ranked(
+        &aggregate.culprit_routes,
+        &aggregate.places,
+        &aggregate.resources,
+    );
     let culprits: Vec<_> = ranked.into_iter().map(|row| row.culprit).collect();
-    let throttled = surveys.iter().filter_map(|s| s.trace.throttled);
     let heaps = surveys.iter().filter_map(|s| s.trace.heap.as_ref());
     let unavailable = unavailable(&run, surveys);
     let run = run_of(run, surveys);
@@ -75,7 +76,7 @@ pub fn report(
         culprits: &culprits,
         pauses: &pauses,
         heaps: &heaps.collect::<Vec<_>>(),
-        throttled: throttled.max_by_key(|t| t.throttled_ns),
+        throttled: throttled(surveys),
         duration_ns: run.duration_ns,
         unnamed: unnamed(aggregate),
         losses: &losses,
@@ -99,6 +100,12 @@ pub fn report(
         culprits: culprits.into_iter().take(ROWS_REPORTED).collect(),
         losses,
     }
+}
+
+/// Of the process that its CPU quota cost most; `None` where nobody told.
+pub(crate) fn throttled(surveys: &[Survey]) -> Option<Throttled> {
+    let told = surveys.iter().filter_map(|s| s.trace.throttled);
+    told.max_by_key(|one| one.throttled_ns)
 }
 
 /// What this host did not allow, then work classes that the recording says nothing about.

@@ -1,6 +1,6 @@
 //! What is added up over requests, whatever they are grouped by.
 
-use bobtail_graph::{PoolPart, RequestPath, Segment, SegmentKind, Work};
+use bobtail_graph::{CulpritKind, PoolPart, RequestPath, Segment, SegmentKind, Work};
 
 use crate::trace_info::Measured;
 
@@ -65,6 +65,27 @@ impl Sums {
             } += segment.duration_ns;
         }
         sums
+    }
+}
+
+/// A culprit that had less than this share of a request's queue time is one of a crowd.
+const CROWD_SHARE: u64 = 10;
+
+impl Sums {
+    /// What of the queue of one request, whose sums these are, is of its own and of a crowd.
+    pub(crate) fn part_queue(&mut self, path: &RequestPath) {
+        let crowd_below_ns = self.queue_ns / CROWD_SHARE;
+        for culprit in &path.culprits {
+            if !matches!(culprit.kind, CulpritKind::Event(_)) {
+                continue;
+            }
+            if culprit.duration_ns < crowd_below_ns {
+                self.crowd_ns += culprit.duration_ns;
+            }
+            if culprit.request == path.id {
+                self.own_queue_ns += culprit.duration_ns;
+            }
+        }
     }
 }
 

@@ -62,6 +62,14 @@ pub struct Survey {
 }
 
 impl Survey {
+    /// In the first tenth of what is analysed.
+    pub(crate) fn is_early(&self, time_ns: Ns) -> bool {
+        let trace = &self.trace;
+        let begin_ns = trace.warmup_end_ns.unwrap_or(0).max(trace.start_ns);
+        let length_ns = self.end_ns.saturating_sub(begin_ns);
+        time_ns < begin_ns + length_ns / 10
+    }
+
     /// Adds what the counters of the trace know beyond its records: losses that there was no room
     /// to write a record for. Of a full disk that means that it never had room again.
     pub fn add_counters(&mut self, counters: impl IntoIterator<Item = (LossKind, u32)>) {
@@ -169,14 +177,16 @@ impl Counting {
                 self.survey.listening.insert(text);
             }
             Record::Gc {
-                kind,
-                begin_ns,
-                end_ns,
-            } if !self.is_warmup(begin_ns) => self.survey.pauses.add(Collection {
-                kind,
-                begin_ns,
-                end_ns,
-            }),
+                begin_ns, caller, ..
+            } => {
+                if caller.file != 0 && self.survey.sampled.len() < SAMPLED_REMEMBERED {
+                    self.survey.sampled.insert(caller);
+                }
+                let counts = !self.is_warmup(begin_ns);
+                if let Some(pause) = Collection::told_by(record).filter(|_| counts) {
+                    self.survey.pauses.add(pause);
+                }
+            }
             Record::Location { place, .. } if self.survey.sampled.len() < SAMPLED_REMEMBERED => {
                 self.survey.sampled.insert(place);
             }

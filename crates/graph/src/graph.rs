@@ -4,13 +4,14 @@
 //! with its sink has ended, and what no open request needs is overwritten. So memory does not
 //! depend on the length of the trace.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
-use bobtail_trace::record::{EventId, Ns, ReadyQuality, Record, RequestId};
+use bobtail_trace::record::{EventId, Ns, OpId, ReadyQuality, Record, RequestId};
 
 use crate::events::{LoopEvent, Row};
 use crate::history::History;
 use crate::path::RequestPath;
+use crate::pool;
 use crate::recorder::Recorder;
 use crate::requests::Request;
 use crate::tiling;
@@ -57,6 +58,7 @@ pub struct Graph {
     recorder: Recorder,
     walk: Walk,
     path: RequestPath,
+    held: VecDeque<Held>,
     /// The loop event that the last record ended.
     ended: Option<Row>,
 }
@@ -70,6 +72,7 @@ impl Graph {
             options,
             walk: Walk::default(),
             path: RequestPath::new(),
+            held: VecDeque::new(),
             ended: None,
         }
     }
@@ -100,6 +103,9 @@ impl Graph {
         if !self.recorder.is_open() {
             self.finish_gone(finished);
         }
+        if !self.held.is_empty() {
+            self.release(finished);
+        }
     }
 
     /// Ends the trace: hands on requests whose sink was the last thing seen.
@@ -112,6 +118,8 @@ impl Graph {
         self.finish_gone(finished);
         self.recorder.cut_off_all();
         self.finish_gone(finished);
+        self.recorder.history.jobs.clear();
+        self.release(finished);
     }
 
     /// What is known so far about an event, while it is remembered; its resource without regard to
@@ -159,13 +167,48 @@ impl Graph {
             };
             self.recorder.history.requests.close(id, true);
             self.explain(&request);
-            finished(
-                &self.path,
-                Window::new(&self.recorder.history, request.last_own),
-            );
+            let history = &mut self.recorder.history;
+            if self.path.latency_ns >= self.options.culprits_from_ns {
+                if let Some(last_op) = pool::awaits(&self.path, history) {
+                    history.requests.hold(request.needs);
+                    self.held.push_back(Held {
+                        path: self.path.clone(),
+                        last_own: request.last_own,
+                        last_op,
+                    });
+                    continue;
+                }
+                pool::blame(&mut self.path, history);
+            }
+            finished(&self.path, Window::new(history, request.last_own));
         }
         self.recorder.gone.clear();
         self.recorder.history.keep_for_oldest();
+    }
+
+    /// Hands on the requests of which it is known by now who had the threads they waited for, and
+    /// those for which history is not kept any longer.
+    fn release<F>(&mut self, finished: &mut F)
+    where
+        F: FnMut(&RequestPath, Window<'_>),
+    {
+        let history = &mut self.recorder.history;
+        while let Some(first) = self.held.front() {
+            let is_let_go = history.requests.held() < self.held.len();
+            let waits = pool::is_under_way(history, first.last_op);
+            if waits && !is_let_go && self.held.len() <= HELD_MAX {
+                break;
+            }
+            let Some(mut first) = self.held.pop_front() else {
+                break;
+            };
+            pool::blame(&mut first.path, history);
+            finished(&first.path, Window::new(history, first.last_own));
+            if !is_let_go {
+                history.requests.release_first();
+                history.keep_for_oldest();
+            }
+        }
     }
 
     fn explain(&mut self, request: &Request) {
@@ -187,6 +230,19 @@ impl Graph {
         tiling::tile(path, &self.recorder.history, request, culprits);
     }
 }
+
+/// A finished request that waited for a thread of the pool: what had the threads is only known
+/// when it is done.
+#[derive(Debug)]
+struct Held {
+    path: RequestPath,
+    last_own: EventId,
+    /// Jobs up to this one have to be back.
+    last_op: OpId,
+}
+
+/// Requests that are held at the most; more are handed on without what is not known yet.
+const HELD_MAX: usize = 1 << 12;
 
 /// Records that tell nothing about latencies.
 fn only_for_walks(record: &Record) -> bool {

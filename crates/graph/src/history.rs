@@ -3,7 +3,9 @@
 //! Recording into it, walking it and measuring intervals in it are separate concepts in separate
 //! files; this one only holds the parts together and keeps their bounds in step.
 
-use bobtail_trace::record::{EventId, Ns, RequestId};
+use std::collections::BTreeSet;
+
+use bobtail_trace::record::{EventId, Ns, OpId, RequestId};
 
 use crate::collections::{Collections, collections};
 use crate::events::{Event, LoopEvent, Row};
@@ -16,6 +18,8 @@ use crate::runs::Runs;
 use crate::stretches::Stretches;
 
 const INITIAL_ROWS: usize = 1 << 14;
+/// Jobs of the pool under way of which it is known; the probe follows no more.
+const JOBS_MAX: usize = 1 << 14;
 
 #[derive(Debug)]
 pub(crate) struct History {
@@ -28,6 +32,8 @@ pub(crate) struct History {
     pub operations: Operations,
     pub requests: Requests,
     pub locations: Locations,
+    /// Jobs that the pool was given and that have not come back.
+    pub jobs: BTreeSet<OpId>,
     /// Time of the latest record.
     pub now: Ns,
     /// How often a part of the history was lost.
@@ -49,6 +55,7 @@ impl History {
             operations: operations(),
             requests: Requests::new(),
             locations: Locations::default(),
+            jobs: BTreeSet::new(),
             now: 0,
             losses: 0,
             resumed_ns: 0,
@@ -101,6 +108,14 @@ impl History {
         Some(self.runs.end_ns(row, self.now))
     }
 
+    /// The pool was given a job. Those that never come back (history was lost) are forgotten.
+    pub(crate) fn give_job(&mut self, op: OpId) {
+        self.jobs.insert(op);
+        if self.jobs.len() > JOBS_MAX {
+            self.jobs.pop_first();
+        }
+    }
+
     /// What must be kept to explain a request that was ready at that time.
     pub(crate) fn needs(&self, event: EventId, loop_row: Row, ready_ns: Ns) -> Needs {
         let run = self.runs.at(ready_ns);
@@ -122,7 +137,7 @@ impl History {
 
     /// Keeps what the oldest open request needs and no more.
     pub(crate) fn keep_for_oldest(&mut self) {
-        let needs = self.requests.oldest().map(|r| r.needs);
+        let needs = self.requests.oldest_needs();
         self.events.need_from(needs.map(|n| n.event));
         self.loop_events.need_from(needs.map(|n| n.loop_row));
         self.runs.ring.need_from(needs.map(|n| n.run));

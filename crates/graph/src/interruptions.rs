@@ -10,22 +10,15 @@ use crate::stretch::Kind;
 
 impl Recorder {
     pub(crate) fn interruption(&mut self, record: Record) {
+        if let Some(whole) = Collection::told_by(&record) {
+            self.tick(whole.end_ns);
+            let row = self.history.collections.push(whole);
+            let kind = Kind::Collection { row };
+            self.history
+                .stretches
+                .lay(whole.begin_ns, whole.end_ns, kind);
+        }
         match record {
-            Record::Gc {
-                kind,
-                begin_ns,
-                end_ns,
-            } => {
-                self.tick(end_ns);
-                let row = self.history.collections.push(Collection {
-                    kind,
-                    begin_ns,
-                    end_ns,
-                });
-                self.history
-                    .stretches
-                    .lay(begin_ns, end_ns, Kind::Collection { row });
-            }
             Record::Work {
                 end_ns,
                 span_ns,

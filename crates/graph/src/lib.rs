@@ -2,8 +2,8 @@
 //! request.
 //!
 //! Records are pushed one by one; a request comes out as a [`RequestPath`] when the loop event has
-//! ended in which its response was handed over. There is no whole graph in memory: what no open
-//! request needs is forgotten.
+//! ended in which its response was handed over, or when it is known what kept it from the pool.
+//! There is no whole graph in memory: what no open request needs is forgotten.
 //!
 //! | file | concept |
 //! |---|---|
@@ -18,7 +18,7 @@
 //! | `departures` | when the last byte of a response was taken |
 //! | `ownership` | which request an event works for |
 //! | `walk`, `writers` | from the sink back to the source; who asked on a socket |
-//! | `tiling`, `queue`, `resource` | from ready to sink in segments, with causes |
+//! | `tiling`, `queue`, `pool`, `resource` | from ready to sink in segments, with causes |
 //! | `path`, `window`, `timeline`, `ended` | what the next stage reads |
 //! | `ring`, `id_table` | two bounded containers |
 
@@ -37,6 +37,7 @@ mod locations;
 mod operations;
 mod ownership;
 mod path;
+mod pool;
 mod queue;
 mod recorder;
 mod requests;

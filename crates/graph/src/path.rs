@@ -6,7 +6,8 @@
 use std::ops::Range;
 
 use bobtail_trace::record::{
-    CodePlace, EventId, LoopKind, MicroKind, NotRunningCause, Ns, ReadyQuality, RequestId, StringId,
+    CodePlace, EventId, GcCause, LoopKind, MicroKind, NotRunningCause, Ns, ReadyQuality, RequestId,
+    StringId,
 };
 
 use crate::work::Work;
@@ -116,7 +117,9 @@ pub enum CulpritKind {
     /// A callback.
     Event(EventKind),
     /// A collection of this V8 GCType.
-    Gc(u32),
+    Gc(u32, GcCause),
+    /// A job had one of the pool's threads, for which this request waited.
+    Job,
     /// The thread was runnable, but did not run.
     NotRunning(NotRunningCause),
     /// The loop asked the kernel for more.
@@ -132,12 +135,8 @@ impl CulpritKind {
     pub fn word(self) -> &'static str {
         match self {
             Self::Event(kind) => kind.word(),
-            Self::Gc(1) => "scavenge",
-            Self::Gc(2) => "minor mark-compact",
-            Self::Gc(4) => "mark-compact",
-            Self::Gc(8) => "incremental marking",
-            Self::Gc(16) => "weak callbacks",
-            Self::Gc(_) => "gc",
+            Self::Gc(kind, cause) => collection_word(kind, cause),
+            Self::Job => "job",
             Self::NotRunning(cause) => cause.word(),
             Self::Poll => "poll",
             Self::Between => "other",
@@ -146,10 +145,32 @@ impl CulpritKind {
     }
 }
 
+/// A collection in words: its kind, and its cause where V8 tells one.
+fn collection_word(kind: u32, cause: GcCause) -> &'static str {
+    match (kind, cause) {
+        (1, GcCause::Heap) => "scavenge",
+        (1, GcCause::Asked) => "scavenge (asked for)",
+        (1, GcCause::External) => "scavenge (external memory)",
+        (1, GcCause::Everything) => "scavenge (to free all)",
+        (2, GcCause::Heap) => "minor mark-compact",
+        (2, GcCause::Asked) => "minor mark-compact (asked for)",
+        (4, GcCause::Heap) => "mark-compact",
+        (4, GcCause::Asked) => "mark-compact (asked for)",
+        (4, GcCause::External) => "mark-compact (external memory)",
+        (4, GcCause::Everything) => "mark-compact (to free all)",
+        (8, _) => "incremental marking",
+        (16, _) => "weak callbacks",
+        (2, _) => "minor mark-compact (of a cause)",
+        _ => "gc",
+    }
+}
+
 /// A share of a segment and who is to blame for it.
 ///
 /// In a `queue` segment the culprits sum to its duration; in an `exec` segment only collections and
-/// times of not running are listed.
+/// times of not running are listed. In a wait for a thread of the pool they are the jobs that had
+/// the threads, each with its share of the time; they sum to the part of it in which such jobs are
+/// known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Culprit {
     pub kind: CulpritKind,
@@ -159,11 +180,13 @@ pub struct Culprit {
     pub request: RequestId,
     /// Route of that request, or its name while the route is not known; 0 unknown.
     pub route: StringId,
-    /// What it was executing; 0 unknown.
-    /// What it executed; without a file where that is unknown.
+    /// What it executed, who asked for the collection, or what started the job; without a file
+    /// where that is unknown.
     pub location: CodePlace,
     /// Number of the collection of which this is a part; 0 for other kinds.
     pub collection: u32,
+    /// What the job worked on; 0 unknown, and for other kinds.
+    pub resource: StringId,
     pub duration_ns: u64,
 }
 

@@ -68,6 +68,7 @@ pub(crate) fn blame_run(
             route,
             location,
             collection: 0,
+            resource: 0,
             duration_ns,
         },
     );
@@ -97,12 +98,12 @@ pub(crate) fn blame_interruptions(
 ) -> u64 {
     let mut interrupted_ns = 0;
     for (stretch, from, to) in history.stretches.each(start, end) {
-        let (kind, collection) = match stretch {
+        let (kind, collection, location) = match stretch {
             Kind::Collection { row } => {
-                let kind = history.collections.get(row).map_or(0, |c| c.kind);
-                (CulpritKind::Gc(kind), row)
+                let whole = history.collections.get(row).copied().unwrap_or_default();
+                (whole.as_culprit(), row, whole.caller)
             }
-            Kind::NotRunning(cause) => (CulpritKind::NotRunning(cause), 0),
+            Kind::NotRunning(cause) => (CulpritKind::NotRunning(cause), 0, CodePlace::default()),
             Kind::Idle | Kind::Engine { .. } => continue,
         };
         interrupted_ns += to - from;
@@ -111,8 +112,9 @@ pub(crate) fn blame_interruptions(
             event: run.event,
             request: run.request,
             route: history.requests.route(run.request),
-            location: CodePlace::default(),
+            location,
             collection,
+            resource: 0,
             duration_ns: to - from,
         };
         add(culprits, first, culprit);

@@ -276,6 +276,9 @@ impl Recorder {
         }
         let mut request = ownership::of_handle(&self.history, kind, handle);
         let mut registrar = 0;
+        if kind == LoopKind::Pool {
+            self.history.jobs.remove(&op);
+        }
         let owner = ownership::of_operation(&self.history, op);
         if let Some(operation) = self.history.operations.get_mut(op) {
             operation.request = owner;
@@ -347,6 +350,9 @@ impl Recorder {
             fired: false,
         };
         self.history.operations.insert(op, operation);
+        if kind == LoopKind::Pool {
+            self.history.give_job(op);
+        }
     }
 
     fn mark(&mut self, kind: MarkKind, at_ns: Ns) {
@@ -354,6 +360,7 @@ impl Recorder {
             MarkKind::Paused => {
                 self.end_loop_event(at_ns);
                 self.start_run(at_ns, RunKind::Lost);
+                self.history.jobs.clear();
                 let History {
                     requests, handles, ..
                 } = &mut self.history;

@@ -101,6 +101,8 @@ pub(crate) struct Requests {
     pub table: IdTable<Request>,
     /// In order of source, among them some that are done.
     order: VecDeque<RequestId>,
+    /// What finished ones need that are not handed on yet, in the order in which they finished.
+    held: VecDeque<Needs>,
     /// Length of `order` at which those that are done are dropped.
     crowded: usize,
     opened: u64,
@@ -113,6 +115,7 @@ impl Requests {
         Self {
             table: IdTable::new(REQUESTS_YOUNG, REQUESTS_OLD),
             order: VecDeque::new(),
+            held: VecDeque::new(),
             crowded: 1024,
             opened: 0,
             finished: 0,
@@ -178,9 +181,34 @@ impl Requests {
         None
     }
 
-    /// Stops keeping history for the oldest one: it will come out truncated.
+    /// What must be kept for the oldest one, be it open or held.
+    pub(crate) fn oldest_needs(&mut self) -> Option<Needs> {
+        let open = self.oldest().map(|request| request.needs);
+        let held = self.held.iter().min_by_key(|needs| needs.event).copied();
+        open.into_iter().chain(held).min_by_key(|needs| needs.event)
+    }
+
+    /// A finished request is not handed on yet.
+    pub(crate) fn hold(&mut self, needs: Needs) {
+        self.held.push_back(needs);
+    }
+
+    /// The first of those that are held is handed on.
+    pub(crate) fn release_first(&mut self) {
+        self.held.pop_front();
+    }
+
+    /// How many are held.
+    pub(crate) fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Stops keeping history for the oldest one: it will come out truncated. One that is finished
+    /// and held goes first, for it lacks nothing but whom it waited for.
     pub(crate) fn let_go_of_oldest(&mut self) {
-        self.order.pop_front();
+        if self.held.pop_front().is_none() {
+            self.order.pop_front();
+        }
     }
 
     /// Requests on a handle that are still open, up to now.

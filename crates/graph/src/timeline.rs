@@ -8,6 +8,7 @@ use bobtail_trace::record::{
     CodePlace, EventId, LoopKind, NotRunningCause, Ns, RequestId, StringId,
 };
 
+use crate::collections::Collection;
 use crate::events::LoopEvent;
 use crate::path::{EventKind, RequestPath, Resource};
 use crate::resource::resource_of;
@@ -46,8 +47,8 @@ pub struct LoopRun {
 /// What took the thread from the code that it was executing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interruption {
-    /// A collection of this V8 GCType.
-    Collection { kind: u32 },
+    /// A collection.
+    Collection(Collection),
     /// So much compilation and so many inline-cache misses, somewhere in it.
     Engine { jit_ns: u64, ic_ns: u64 },
     /// The thread could have run, but did not.
@@ -96,9 +97,9 @@ impl<'a> Window<'a> {
                     jit_ns: jit_ns.into(),
                     ic_ns: ic_ns.into(),
                 },
-                Kind::Collection { row } => Interruption::Collection {
-                    kind: history.collections.get(row).map_or(0, |c| c.kind),
-                },
+                Kind::Collection { row } => Interruption::Collection(
+                    history.collections.get(row).copied().unwrap_or_default(),
+                ),
                 Kind::NotRunning(cause) => Interruption::NotRunning(cause),
             };
             Some((interruption, begin_ns, end_ns))

@@ -10,7 +10,8 @@ mod support;
 use bobtail_graph::{Graph, Hop, Options, RequestPath, SegmentKind, Walks, Window};
 use bobtail_testkit::{Drawn, Random, Shape, Simulation};
 use bobtail_trace::record::{
-    HandleKind, LoopKind, LossKind, MicroKind, NotRunningCause, Ns, Ready, ReadyQuality, Record,
+    CodePlace, GcCause, HandleKind, LoopKind, LossKind, MicroKind, NotRunningCause, Ns, Ready,
+    ReadyQuality, Record,
 };
 use proptest::prelude::*;
 use support::paths;
@@ -102,6 +103,8 @@ fn interrupt(drawn: &mut Drawn, seed: u64) -> Told {
                 }
                 1 => records.push(Record::Gc {
                     kind: 8,
+                    cause: GcCause::Heap,
+                    caller: CodePlace::default(),
                     begin_ns,
                     end_ns: now,
                 }),
@@ -224,9 +227,13 @@ proptest! {
                 *unsent = random.below(2);
             }
         }
-        let sinks = |walks| -> Vec<_> {
+        let sinks = |walks| {
             let all = paths(&drawn, Options { walks, ..Options::default() });
-            all.iter().map(|p| (p.id, p.sink_ns, p.handed_over)).collect()
+            let mut sinks: Vec<_> =
+                all.iter().map(|p| (p.id, p.sink_ns, p.handed_over)).collect();
+            // Whoever waited for the pool comes out later where that is explained.
+            sinks.sort_unstable();
+            sinks
         };
         let walked = sinks(Walks::All);
         prop_assert!(!walked.is_empty());
@@ -368,6 +375,11 @@ fn fact(what: u8, [a, b, c]: [u32; 3], [t, u]: [u64; 2], flag: bool) -> Record {
         },
         _ => Record::Gc {
             kind: a,
+            cause: GcCause::ALL[b as usize % GcCause::ALL.len()],
+            caller: CodePlace {
+                file: a % 3,
+                ..CodePlace::default()
+            },
             begin_ns: t,
             end_ns: u,
         },

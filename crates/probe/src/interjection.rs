@@ -18,15 +18,8 @@ const KEPT_MAX: usize = 8;
 /// One such fact; times relative to the start of the trace.
 #[derive(Debug, Clone, Copy)]
 pub enum Interjection {
-    Collection {
-        end_ns: u64,
-        duration_ns: u64,
-        kind: u32,
-    },
-    Location {
-        at_ns: u64,
-        place: CodePlace,
-    },
+    Collection { end_ns: u64, fields: encode::Gc },
+    Location { at_ns: u64, place: CodePlace },
     Work(WorkSpan),
 }
 
@@ -75,11 +68,9 @@ impl Deferred {
 impl Interjection {
     fn write(self, writer: &mut Writer) {
         match self {
-            Self::Collection {
-                end_ns,
-                duration_ns,
-                kind,
-            } => writer.put(|out, last_ns| encode::gc(out, last_ns, end_ns, duration_ns, kind)),
+            Self::Collection { end_ns, fields } => {
+                writer.put(|out, last_ns| encode::gc(out, last_ns, end_ns, &fields))
+            }
             Self::Location { at_ns, place } => {
                 writer.put(|out, last_ns| encode::location(out, last_ns, at_ns, place))
             }

@@ -88,6 +88,22 @@ unsafe extern "C" fn interrupted(isolate: *mut c_void, _: *mut c_void) {
     }
 }
 
+/// The code of the application that V8 was called by just now, if `is_wanted` and known.
+///
+/// # Safety
+/// On the isolate's thread, in a HandleScope, where V8 allows allocations.
+pub unsafe fn caller(isolate: *mut c_void, env: *mut c_void, is_wanted: bool) -> CodePlace {
+    let Some(v8) = v8().filter(|_| is_wanted) else {
+        return CodePlace::default();
+    };
+    let mut stack = Stack { v8, isolate, env };
+    // SAFETY: by the caller.
+    unsafe {
+        let frame = stack.topmost_of_application();
+        frame.map_or_else(CodePlace::default, |frame| stack.place(frame))
+    }
+}
+
 /// Whose code a frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
@@ -151,6 +167,22 @@ impl Stack<'_> {
         }
     }
 
+    /// The frame of the application that called, be it through Node's code.
+    ///
+    /// SAFETY: on the isolate's thread, in a HandleScope.
+    unsafe fn topmost_of_application(&mut self) -> Option<*mut c_void> {
+        // SAFETY: by the caller.
+        unsafe {
+            let trace = (self.v8.current_stack_trace)(self.isolate, FRAMES_MAX, OPTIONS);
+            if trace.is_null() {
+                return None;
+            }
+            let count = (self.v8.frame_count)(trace).clamp(0, FRAMES_MAX) as u32;
+            let mut frames = (0..count).map(|index| (self.v8.frame)(trace, self.isolate, index));
+            frames.find(|&frame| !frame.is_null() && self.owner(frame) == Owner::Application)
+        }
+    }
+
     /// SAFETY: a live frame of this thread's stack trace.
     unsafe fn owner(&self, frame: *mut c_void) -> Owner {
         let mut file = [0; OWNER_BYTES];
@@ -184,6 +216,18 @@ impl Stack<'_> {
     ///
     /// SAFETY: as above.
     unsafe fn write(&self, frame: *mut c_void) {
+        // SAFETY: by the caller.
+        let place = unsafe { self.place(frame) };
+        // Taken anew: V8 was called in between.
+        if let Some(state) = crate::thread::state().filter(|_| place.file != 0) {
+            state.locate(place);
+        }
+    }
+
+    /// The place of a frame, its names in the table of the trace.
+    ///
+    /// SAFETY: as above.
+    unsafe fn place(&self, frame: *mut c_void) -> CodePlace {
         let (mut file, mut function) = ([0; FILE_BYTES], [0; FUNCTION_BYTES]);
         // SAFETY: by the caller.
         let (file_length, function_length, position) = unsafe {
@@ -196,13 +240,13 @@ impl Stack<'_> {
         let function = &function[..function_length];
         let file = decoded(&mut file[..file_length]);
         // Taken anew: V8 was called in between.
-        if let Some(state) = crate::thread::state() {
-            write(state, function, file, position);
-        }
+        crate::thread::state().map_or_else(CodePlace::default, |state| {
+            place_of(state, function, file, position)
+        })
     }
 }
 
-fn write(state: &mut LoopState, function: &[u8], file: &[u8], position: u64) {
+fn place_of(state: &mut LoopState, function: &[u8], file: &[u8], position: u64) -> CodePlace {
     let function = match function {
         b"" => 0,
         name => state.intern(&[name]),
@@ -210,12 +254,12 @@ fn write(state: &mut LoopState, function: &[u8], file: &[u8], position: u64) {
     let file = state.intern(&[file]);
     // V8 counts from 0, and -1 is unknown.
     let (line, column) = (position as u32, (position >> 32) as u32);
-    state.locate(CodePlace {
+    CodePlace {
         function,
         file,
         line: line.wrapping_add(1),
         column: column.wrapping_add(1),
-    });
+    }
 }
 
 /// Copies a V8 string through Node-API, whose values are the same slots as `Local`s.

@@ -242,6 +242,7 @@ impl Capture {
                 kind,
                 begin_ns,
                 end_ns,
+                ..
             } => self.log.collect(Collected {
                 begin_ns,
                 end_ns,

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use bobtail_trace::record::{
-    CodePlace, EventId, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, Ns,
-    Ready, ReadyQuality, Record, StringId,
+    CodePlace, EventId, GcCause, HandleKind, LoopKind, LossKind, MarkKind, MicroKind,
+    NotRunningCause, Ns, Ready, ReadyQuality, Record, StringId,
 };
 
 use crate::line::Line;
@@ -143,7 +143,10 @@ impl Drawing {
             "not-running" => self.not_running(&mut line),
             "at" => Record::Location {
                 at_ns,
-                place: self.code_place(&mut line),
+                place: {
+                    let text = line.string().expect("at \"function file:line:column\"");
+                    self.code_place(text)
+                },
             },
             "mark" => Record::Mark {
                 kind: line.known(MarkKind::from_word),
@@ -158,8 +161,7 @@ impl Drawing {
     }
 
     /// `"function file:line:column"`; without its function, or its column, where they are unknown.
-    fn code_place(&mut self, line: &mut Line<'_>) -> CodePlace {
-        let text = line.string().expect("at \"function file:line:column\"");
+    fn code_place(&mut self, text: &str) -> CodePlace {
         let (function, place) = text.rsplit_once(' ').unwrap_or(("", text));
         let mut parts = place.splitn(3, ':');
         let file = parts.next().unwrap_or_default();
@@ -229,8 +231,12 @@ impl Drawing {
         });
         let begin_ns = self.now;
         self.now += line.field_duration("for").expect("gc for=duration");
+        let cause = line.field_known("cause", GcCause::from_word);
+        let caller = line.string().map(|text| self.code_place(text));
         Record::Gc {
             kind,
+            cause: cause.unwrap_or(GcCause::Heap),
+            caller: caller.unwrap_or_default(),
             begin_ns,
             end_ns: self.now,
         }

@@ -42,6 +42,7 @@
 //! | `source r "name"` | |
 //! | `sink r status` | `["route"]` |
 //! | `gc kind for=duration` | scavenge, minor, mark, incremental, weak; time: its begin |
+//! | | `[cause=word] ["function file:line"]`, the latter who asked for it |
 //! | `at "function file:line"` | what the current event executes |
 //! | `mark kind` | `["text"]` |
 //! | `loss kind` | `[count=n] [events=n]` |

@@ -1,6 +1,8 @@
 //! What the made-up requests of a simulation do: work, wait for something, work on, respond.
 
-use bobtail_trace::record::{HandleId, LoopKind, MicroKind, Ns, OpId, Record, RequestId, StringId};
+use bobtail_trace::record::{
+    CodePlace, GcCause, HandleId, LoopKind, MicroKind, Ns, OpId, Record, RequestId, StringId,
+};
 
 use crate::simulate::{FIRST_SOCKET, Group, Happening, Job, Simulation, Waiter, Waits};
 
@@ -192,6 +194,8 @@ impl Simulation {
             let kind = [1, 4, 8][self.random.below(3) as usize];
             self.records.push_back(Record::Gc {
                 kind,
+                cause: GcCause::Heap,
+                caller: CodePlace::default(),
                 begin_ns,
                 end_ns: self.now,
             });

@@ -70,6 +70,19 @@ codes!(
     }
 );
 codes!(
+    /// Why V8 collected garbage, as far as it tells.
+    GcCause {
+        /// Its own heuristics; other reasons are told where V8 says them.
+        Heap = 0 "heap",
+        /// The program: `gc()`, or whoever else asked for this very collection.
+        Asked = 1 "asked",
+        /// Memory outside the heap that objects in it hold: buffers.
+        External = 2 "external",
+        /// Everything that could be freed was wanted: a heap snapshot, or memory ran out.
+        Everything = 3 "everything",
+    }
+);
+codes!(
     /// Moments of the run.
     MarkKind {
         Listening = 1 "listening", WarmupEnd = 2 "warmup-end", Paused = 3 "paused",

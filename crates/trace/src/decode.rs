@@ -8,8 +8,8 @@ use crate::error::Damage;
 use crate::fields::{Fields, known, range};
 use crate::layout::tag;
 use crate::record::{
-    CodePlace, EventId, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, Ns,
-    Ready, ReadyQuality, Record,
+    CodePlace, EventId, GcCause, HandleKind, LoopKind, LossKind, MarkKind, MicroKind,
+    NotRunningCause, Ns, Ready, ReadyQuality, Record,
 };
 
 /// State of the stream after a record.
@@ -127,18 +127,10 @@ impl Fields<'_> {
                 })
             }
             tag::SINK => self.sink(),
-            tag::GC => self.gc(),
             tag::LOCATION => {
                 let at_ns = self.time()?;
-                Ok(Record::Location {
-                    at_ns,
-                    place: CodePlace {
-                        function: self.number("string")?,
-                        file: self.number("string")?,
-                        line: self.number("line")?,
-                        column: self.number("column")?,
-                    },
-                })
+                let place = self.place()?;
+                Ok(Record::Location { at_ns, place })
             }
             tag::MARK => {
                 let at_ns = self.time()?;
@@ -157,6 +149,7 @@ impl Fields<'_> {
                 tag::RESUME if tag & tag::FLAG_B == 0 => self.resume(tag),
                 tag::REGISTER if tag & tag::FLAG_B == 0 => self.register(tag),
                 tag::WRITE if tag & tag::FLAG_B == 0 => self.write(tag),
+                tag::GC => self.gc(tag),
                 tag::WORK => self.work(tag),
                 _ => Err(Damage::Tag(tag)),
             },
@@ -336,16 +329,39 @@ impl Fields<'_> {
         })
     }
 
-    fn gc(&mut self) -> Result<Record, Damage> {
+    fn gc(&mut self, tag: u8) -> Result<Record, Damage> {
         let end_ns = self.time()?;
         let duration_ns = self.take()?;
         let begin_ns = end_ns
             .checked_sub(duration_ns)
             .ok_or(range("duration", duration_ns))?;
+        let kind = self.number("gc kind")?;
+        let cause = match tag & tag::FLAG_A {
+            0 => GcCause::Heap,
+            _ => {
+                let code = self.number("gc cause")?;
+                known(GcCause::from_code(code), "gc cause", code)?
+            }
+        };
+        let caller = match tag & tag::FLAG_B {
+            0 => CodePlace::default(),
+            _ => self.place()?,
+        };
         Ok(Record::Gc {
-            kind: self.number("gc kind")?,
+            kind,
+            cause,
+            caller,
             begin_ns,
             end_ns,
+        })
+    }
+
+    fn place(&mut self) -> Result<CodePlace, Damage> {
+        Ok(CodePlace {
+            function: self.number("string")?,
+            file: self.number("string")?,
+            line: self.number("line")?,
+            column: self.number("column")?,
         })
     }
 

@@ -9,7 +9,7 @@ use crate::error::TraceError;
 use crate::header::Header;
 use crate::read_at::ReadAt;
 use crate::reader::TraceReader;
-use crate::record::{Ns, Record, StringId};
+use crate::record::{CodePlace, Ns, Record, StringId};
 use crate::strings::Strings;
 
 /// The whole rest of a trace: header, strings, records and losses. An error ends the text with a
@@ -113,6 +113,16 @@ impl Text<'_> {
             id,
             strings: self.strings,
         }
+    }
+
+    fn place(&self, place: CodePlace) -> String {
+        format!(
+            "function={} file={} line={} column={}",
+            self.name(place.function),
+            self.name(place.file),
+            place.line,
+            place.column
+        )
     }
 
     /// Events and what lies between them.
@@ -220,13 +230,17 @@ impl Text<'_> {
         match *record {
             Record::Gc {
                 kind,
+                cause,
+                caller,
                 begin_ns,
                 end_ns,
             } => {
                 format!(
-                    "{} gc begin={} kind={kind}",
+                    "{} gc begin={} kind={kind} cause={} caller: {}",
                     self.at(end_ns),
-                    self.at(begin_ns)
+                    self.at(begin_ns),
+                    cause.word(),
+                    self.place(caller)
                 )
             }
             Record::Work {
@@ -284,14 +298,7 @@ impl Text<'_> {
                 )
             }
             Record::Location { at_ns, place } => {
-                format!(
-                    "{} location function={} file={} line={} column={}",
-                    self.at(at_ns),
-                    self.name(place.function),
-                    self.name(place.file),
-                    place.line,
-                    place.column
-                )
+                format!("{} location {}", self.at(at_ns), self.place(place))
             }
             Record::Mark { kind, at_ns, text } => {
                 format!(

@@ -6,7 +6,7 @@
 
 use crate::layout::{MAX_RECORD_BYTES, tag};
 use crate::record::{
-    CodePlace, EventId, HandleId, HandleKind, LoopKind, LossKind, MarkKind, MicroKind,
+    CodePlace, EventId, GcCause, HandleId, HandleKind, LoopKind, LossKind, MarkKind, MicroKind,
     NotRunningCause, OpId, ReadyQuality, RequestId, StringId,
 };
 
@@ -245,13 +245,37 @@ pub fn sink(
     cursor.done()
 }
 
-/// A collection that lasted `duration_ns` and ended at `end_ns`; `kind` is V8's `GCType`.
+/// Fields of GC beside its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gc {
+    pub duration_ns: u64,
+    /// V8's `GCType`.
+    pub kind: u32,
+    pub cause: GcCause,
+    /// The code that asked for it; without a file where it is unknown.
+    pub caller: CodePlace,
+}
+
+/// A collection that ended at `end_ns`.
 #[inline]
-pub fn gc(out: &mut Window, last_ns: u64, end_ns: u64, duration_ns: u64, kind: u32) -> Encoded {
-    let mut cursor = Cursor::new(out, tag::GC, last_ns);
+pub fn gc(out: &mut Window, last_ns: u64, end_ns: u64, fields: &Gc) -> Encoded {
+    let mut flags = 0;
+    if fields.cause != GcCause::Heap {
+        flags |= tag::FLAG_A;
+    }
+    if fields.caller.file != 0 {
+        flags |= tag::FLAG_B;
+    }
+    let mut cursor = Cursor::new(out, tag::GC | flags, last_ns);
     cursor.time(end_ns);
-    cursor.put(duration_ns);
-    cursor.put32(kind);
+    cursor.put(fields.duration_ns);
+    cursor.put32(fields.kind);
+    if fields.cause != GcCause::Heap {
+        cursor.put32(fields.cause.code());
+    }
+    if fields.caller.file != 0 {
+        cursor.place(fields.caller);
+    }
     cursor.done()
 }
 
@@ -306,10 +330,7 @@ pub fn not_running(
 pub fn location(out: &mut Window, last_ns: u64, at_ns: u64, place: CodePlace) -> Encoded {
     let mut cursor = Cursor::new(out, tag::LOCATION, last_ns);
     cursor.time(at_ns);
-    cursor.put32(place.function);
-    cursor.put32(place.file);
-    cursor.put32(place.line);
-    cursor.put32(place.column);
+    cursor.place(place);
     cursor.done()
 }
 
@@ -350,7 +371,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The longest record takes 43 bytes, so the mask never changes an index.
+    /// The longest record takes 47 bytes, so the mask never changes an index.
     #[inline(always)]
     fn byte(&mut self, byte: u8) {
         self.out[self.used & (MAX_RECORD_BYTES - 1)] = byte;
@@ -369,6 +390,14 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     fn put32(&mut self, value: u32) {
         self.put(u64::from(value));
+    }
+
+    #[inline(always)]
+    fn place(&mut self, place: CodePlace) {
+        self.put32(place.function);
+        self.put32(place.file);
+        self.put32(place.line);
+        self.put32(place.column);
     }
 
     /// `dt`: a time before the last one is written as the last one.

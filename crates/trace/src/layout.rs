@@ -123,9 +123,9 @@ pub mod tag {
 
     pub const KIND_BITS: u8 = 0x3f;
     /// Bit 6: ready known (LOOP_BEGIN), timed (MICRO, RESUME), has due (REGISTER), has unsent
-    /// (WRITE), has jit (WORK).
+    /// (WRITE), has jit (WORK), has cause (GC).
     pub const FLAG_A: u8 = 0x40;
-    /// Bit 7: has op (LOOP_BEGIN), registrar known (MICRO), has ic (WORK).
+    /// Bit 7: has op (LOOP_BEGIN), registrar known (MICRO), has ic (WORK), caller known (GC).
     pub const FLAG_B: u8 = 0x80;
 }
 

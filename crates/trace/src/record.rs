@@ -4,7 +4,7 @@
 //! how a trace is laid out on disk (`spec/trace-format.md`).
 
 pub use crate::code::{
-    HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, ReadyQuality,
+    GcCause, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, ReadyQuality,
 };
 
 /// Nanoseconds of `CLOCK_MONOTONIC`.
@@ -92,8 +92,16 @@ pub enum Record {
         route: StringId,
         status: u32,
     },
-    /// A garbage collection; `kind` is V8's `GCType`.
-    Gc { kind: u32, begin_ns: Ns, end_ns: Ns },
+    /// A garbage collection.
+    Gc {
+        /// V8's `GCType`.
+        kind: u32,
+        cause: GcCause,
+        /// The code that asked for it; file 0 unknown.
+        caller: CodePlace,
+        begin_ns: Ns,
+        end_ns: Ns,
+    },
     /// What the thread spent in compilation and in inline-cache misses between
     /// `end_ns - span_ns` and `end_ns`, exclusive of each other and of collections.
     Work {

@@ -96,7 +96,8 @@ async function costsByVictim() {
 
 /** A culprit of a segment as the report names it. */
 function nameless({ event, type, route, location }) {
-  const [kind, word] = /^(gc|cpu|loop) (.*)$/.exec(type)?.slice(1) ?? ['event', type];
+  const [kind, word] = /^(gc|cpu|loop|job)(?: (.*))?$/.exec(type)?.slice(1) ?? ['event', type];
+  if (kind === 'job') return { kind, type: word ?? kind, route, location: null };
   if (kind !== 'event') return { kind, type: word, route: null, location: null };
   assert.notEqual(event, 0, type);
   return { kind, type, route, location };
@@ -104,7 +105,8 @@ function nameless({ event, type, route, location }) {
 
 /** Culprits are told apart by line of a function; where in the line is not asked here. */
 function keyOf({ kind, type, route, location }) {
-  return [kind, type, route, location?.replace(/:\d+$/, '') ?? null].join('\0');
+  const line = kind === 'job' ? null : (location?.replace(/:\d+$/, '') ?? null);
+  return [kind, type, route, line].join('\0');
 }
 
 test('what each victim paid is what explain says of the whole tail', async (t) => {
@@ -115,9 +117,10 @@ test('what each victim paid is what explain says of the whole tail', async (t) =
   assert.equal(await rows.count(), report.culprits.length);
   let told = 0;
   for (const [index, culprit] of report.culprits.entries()) {
-    // Several lines of one function, and kinds below the last row that is kept, are one row.
+    // Several lines of one function, and kinds below the last row that is kept, are one row, and so
+    // are files whose names differ in a number.
     const same = report.culprits.filter((one) => keyOf(one) === keyOf(culprit));
-    if (same.length > 1) continue;
+    if (same.length > 1 || /:n\b/.test(culprit.type)) continue;
     const victims = await rows.nth(index).locator('.victims li').allInnerTexts();
     let leftNs = culprit.inflictedNs;
     for (const text of victims.slice(0, 4)) {
@@ -255,7 +258,9 @@ test('a segment leads to its cause, in the panel, the graph and the timeline', a
     ? worst.type.slice(3)
     : worst.type.startsWith('loop ')
       ? 'event loop'
-      : (worst.route ?? 'no request');
+      : worst.type.startsWith('job ')
+        ? 'job of'
+        : (worst.route ?? 'no request');
   assert.ok(cause.includes(who), `${who} in ${cause}`);
   const told = await page.locator('.cause .with-bar .count').allInnerTexts();
   const sum = told.reduce((all, share) => all + Number.parseFloat(share.replace('<', '')), 0);

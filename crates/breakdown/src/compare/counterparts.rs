@@ -74,6 +74,22 @@ fn without_chosen_port(name: &str) -> Option<String> {
     (is_chosen && digits && !host.contains('/')).then(|| format!("{host}:{PLACE}"))
 }
 
+/// `serialize src/export.ts:88:3` without what an edit above it changes.
+pub(crate) fn without_line(location: &str) -> &str {
+    let mut rest = location;
+    for _ in 0..2 {
+        match rest.rsplit_once(':') {
+            Some((before, digits))
+                if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) =>
+            {
+                rest = before;
+            }
+            _ => break,
+        }
+    }
+    rest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,5 +156,13 @@ mod tests {
         ] {
             assert_eq!(joined(&a, &b), []);
         }
+    }
+
+    #[test]
+    fn a_location_without_its_line_is_the_same_after_an_edit_above() {
+        assert_eq!(without_line("f /srv/a.js:88"), "f /srv/a.js");
+        assert_eq!(without_line("f /srv/a.js:88:3"), "f /srv/a.js");
+        assert_eq!(without_line("node:fs"), "node:fs");
+        assert_eq!(without_line("f"), "f");
     }
 }

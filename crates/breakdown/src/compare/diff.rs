@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::blocks::{BLOCKS_MIN, blocks_beyond_needed};
 use super::cell::{CAUSES, Cell};
 use super::change::{Change, Known};
-use super::counterparts::counterparts;
+use super::counterparts::{counterparts, without_line};
 use super::ledger::Ledger;
 use super::profile::Profile;
 use super::resampling::{FIRST_REPLICATE, Sampled, WHOLE, Weights};
@@ -331,17 +331,14 @@ impl Comparing<'_> {
         let culprits = named(
             [a, b].map(|side| side.profile.culprits.by(|who| culprit(side, who))),
             |(_, _, _, location)| location.as_deref(),
-            |(kind, route, word, _), location| (*kind, route.clone(), *word, Some(location)),
+            |(kind, route, word, _), location| (*kind, route.clone(), word.clone(), Some(location)),
         );
-        let waits = [a, b].map(|side| {
-            let resources = &side.profile.resources;
-            side.profile.waits.by(|(resource, kind)| {
-                let name = resource.map_or(*kind, |name| resources.text(name));
-                (name.to_owned(), *kind)
-            })
-        });
         let waits = named(
-            waits,
+            [a, b].map(|side| {
+                side.profile
+                    .waits
+                    .by(|(name, kind)| wait(side, *name, kind))
+            }),
             |(resource, _)| Some(resource),
             |(_, kind), resource| (resource, *kind),
         );
@@ -353,7 +350,7 @@ impl Comparing<'_> {
                 CulpritDiff {
                     kind: *kind,
                     route: route.clone(),
-                    word: (*word).into(),
+                    word: word.clone(),
                     location: location.clone(),
                     change,
                 }
@@ -405,13 +402,24 @@ impl Comparing<'_> {
     }
 }
 
-type CulpritKey = (CulpritKind, Option<String>, &'static str, Option<String>);
+type CulpritKey = (CulpritKind, Option<String>, String, Option<String>);
 
 fn culprit(side: &Side<'_>, who: &Who) -> CulpritKey {
     let text = |name: Option<u32>| name.map(|name| side.profile.places.text(name));
     let location = text(who.line).map(|location| without_line(location).to_owned());
     let route = text(who.route).map(str::to_owned);
-    (who.kind, route, who.word, location)
+    let resource = who.resource.map(|name| side.profile.resources.text(name));
+    (
+        who.kind,
+        route,
+        resource.unwrap_or(who.word).to_owned(),
+        location,
+    )
+}
+
+fn wait(side: &Side<'_>, name: Option<u32>, kind: &'static str) -> (String, &'static str) {
+    let resource = name.map_or(kind, |name| side.profile.resources.text(name));
+    (resource.to_owned(), kind)
 }
 
 /// The ledgers with the same name in both for what each recording calls in its own way.
@@ -428,22 +436,6 @@ fn named<K: Ord + Clone>(
             None => key.clone(),
         })
     })
-}
-
-/// `serialize src/export.ts:88:3` without what an edit above it changes.
-fn without_line(location: &str) -> &str {
-    let mut rest = location;
-    for _ in 0..2 {
-        match rest.rsplit_once(':') {
-            Some((before, digits))
-                if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) =>
-            {
-                rest = before;
-            }
-            _ => break,
-        }
-    }
-    rest
 }
 
 /// Why nothing can be told of a percentile.
@@ -482,17 +474,4 @@ fn lack(index: usize, a: Option<&Told>, b: Option<&Told>) -> Option<String> {
         .then(|| {
             format!("not enough incidents: p{p} may be longer than the longest request recorded")
         })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_location_without_its_line_is_the_same_after_an_edit_above() {
-        assert_eq!(without_line("f /srv/a.js:88"), "f /srv/a.js");
-        assert_eq!(without_line("f /srv/a.js:88:3"), "f /srv/a.js");
-        assert_eq!(without_line("node:fs"), "node:fs");
-        assert_eq!(without_line("f"), "f");
-    }
 }

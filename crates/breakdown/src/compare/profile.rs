@@ -206,13 +206,8 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
             }
             for culprit in path.culprits_of(segment) {
                 let who = self.who(culprit);
-                let other = |who: Who| Who {
-                    route: Some(0),
-                    line: None,
-                    ..who
-                };
                 let culprits = &mut self.profile.culprits;
-                culprits.add(who, other, block, culprit.duration_ns);
+                culprits.add(who, Who::other, block, culprit.duration_ns);
             }
         }
     }
@@ -223,7 +218,9 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
         let route = learned.copied().unwrap_or(culprit.route);
         let names = &mut self.profile.places;
         let route = self.culprit_routes.name(route, self.strings, names);
-        Who::new(culprit.kind, route, self.place(culprit.location))
+        let names = &mut self.profile.resources;
+        let resource = self.resources.name(culprit.resource, self.strings, names);
+        Who::new(culprit.kind, route, self.place(culprit.location)).working_on(resource)
     }
 
     fn place(&mut self, place: CodePlace) -> Option<Name> {

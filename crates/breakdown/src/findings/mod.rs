@@ -65,9 +65,12 @@ impl Evidence<'_> {
 type Lint = fn(&Evidence<'_>) -> Option<Finding>;
 
 /// In the order in which they are told when their impact is the same.
-const LINTS: [Lint; 23] = [
+const LINTS: [Lint; 26] = [
     quality::too_few_requests,
     on_the_loop::loop_hog,
+    v8::asked_collections,
+    v8::collections_for_external_memory,
+    v8::collections_to_free_all,
     v8::full_collections,
     v8::young_collections,
     v8::compilation,

@@ -1,5 +1,7 @@
 //! Lints about what V8 did on the loop thread: collections, compilation, inline caches.
 
+use std::collections::BTreeSet;
+
 use super::{Evidence, finding, place};
 use crate::figures::{percent, stretches, time};
 use crate::report::{Culprit, CulpritKind, Finding, Pause};
@@ -11,6 +13,10 @@ const MIB: u64 = 1 << 20;
 pub(super) const COLLECTIONS: [&str; 2] = [FULL, YOUNG];
 const FULL: &str = "gc-full";
 const YOUNG: &str = "gc-young";
+/// How the words of collections end that V8 did not decide on by the size of its heap.
+const ASKED: &str = "(asked for)";
+const EXTERNAL: &str = "(external memory)";
+const EVERYTHING: &str = "(to free all)";
 /// A heap that may grow to this is not collected because it is near its limit.
 const ROOMY_BYTES: u64 = 2 << 30;
 
@@ -57,11 +63,49 @@ pub(super) fn young_collections(evidence: &Evidence<'_>) -> Option<Finding> {
         "allocate less per request, or try a larger --max-semi-space-size{larger}, and measure \
          again"
     );
-    collections(evidence, YOUNG, |c| !is_full(c), &limit, action)
+    collections(evidence, YOUNG, is_young, &limit, action)
+}
+
+/// Collections that the program asked for: no size of the heap makes them fewer.
+pub(super) fn asked_collections(evidence: &Evidence<'_>) -> Option<Finding> {
+    let is_asked = |c: &Culprit| c.word.ends_with(ASKED);
+    // Who asked for a later turn of the loop has no place.
+    let mut asked = evidence.culprits.iter().filter(|c| is_asked(c));
+    let place = asked.find_map(|c| place(c.route.as_deref(), c.location.as_deref()));
+    let place = place.map_or_else(String::new, |place| format!(" out of {place}"));
+    let action = format!("take the call of gc(){place}: V8 collects by itself when it has to");
+    let by = "; the program asked for them (gc(), or an inspector)";
+    collections(evidence, "gc-asked", is_asked, by, action)
+}
+
+/// Collections because of buffers, which no size of the heap makes fewer either.
+pub(super) fn collections_for_external_memory(evidence: &Evidence<'_>) -> Option<Finding> {
+    let is_external = |c: &Culprit| c.word.ends_with(EXTERNAL);
+    let action = "keep fewer bytes in Buffers and ArrayBuffers at once: stream them, or use them \
+                  again; flags of the heap do not help";
+    let held = "; V8 wanted memory back that lies outside its heap";
+    collections(evidence, "gc-external", is_external, held, action.into())
+}
+
+/// Collections that were to free whatever could be freed.
+pub(super) fn collections_to_free_all(evidence: &Evidence<'_>) -> Option<Finding> {
+    let is_to_free_all = |c: &Culprit| c.word.ends_with(EVERYTHING);
+    let action = "take no heap snapshots while it serves; where none is taken, memory runs out: \
+                  keep fewer objects alive";
+    collections(evidence, "gc-all", is_to_free_all, "", action.into())
 }
 
 fn is_full(culprit: &Culprit) -> bool {
-    !matches!(culprit.word.as_str(), "scavenge" | "minor mark-compact")
+    !is_young(culprit) && is_of_heap(culprit)
+}
+
+fn is_young(culprit: &Culprit) -> bool {
+    matches!(culprit.word.as_str(), "scavenge" | "minor mark-compact")
+}
+
+/// V8 decided on it by the size of the heap, as far as it tells.
+fn is_of_heap(culprit: &Culprit) -> bool {
+    !culprit.word.ends_with(')')
 }
 
 /// The kinds of a group together, and the one that cost most.
@@ -81,7 +125,10 @@ fn collections(
     if evidence.share(impact_ns) < WORTH_TELLING {
         return None;
     }
-    let kinds: Vec<_> = group.iter().map(|c| c.word.as_str()).collect();
+    let mut kinds: Vec<_> = group.iter().map(|c| c.word.as_str()).collect();
+    // Those that were asked for have a row for each place.
+    let mut seen = BTreeSet::new();
+    kinds.retain(|kind| seen.insert(*kind));
     let mostly = match kinds.len() {
         1 => String::new(),
         _ => format!("most by {}, ", worst.word),

@@ -3,8 +3,8 @@
 use bobtail_trace::record::LoopKind;
 
 use super::{Evidence, finding};
-use crate::figures::{percent, time};
-use crate::report::{Finding, Io};
+use crate::figures::percent;
+use crate::report::{Culprit, CulpritKind, Finding, Io};
 
 /// Share of the tail's latency from which a cause is worth telling.
 const WORTH_TELLING: f64 = 0.1;
@@ -18,18 +18,38 @@ pub(super) fn pool_exhausted(evidence: &Evidence<'_>) -> Option<Finding> {
         return None;
     }
     let busiest = evidence.tail_io().max_by_key(|io| io.pool_wait_ns)?;
-    let longest = evidence.tail_io().max_by_key(|io| io.pool_run_ns)?;
+    let holder = evidence
+        .culprits
+        .iter()
+        .find(|c| c.kind == CulpritKind::Job);
+    let had = holder.map_or_else(String::new, |holder| {
+        let of_wait = evidence.per_request(holder.inflicted_ns) as f64 / impact_ns.max(1) as f64;
+        format!(
+            "; for {} of that wait the threads were at {}",
+            percent(of_wait),
+            job(holder)
+        )
+    });
     let sentence = format!(
-        "{} of the tail's latency is waiting for a free thread of the pool, most of it before {}; \
-         of the tail's own jobs {} runs longest, {} per tail request",
+        "{} of the tail's latency is waiting for a free thread of the pool, most of it before \
+         {}{had}",
         percent(evidence.share(impact_ns)),
         busiest.resource,
-        longest.resource,
-        time(longest.pool_run_ns),
     );
-    let action = "raise UV_THREADPOOL_SIZE (4 by default), or start fewer fs, dns, crypto and \
-                  zlib jobs at once";
+    let fewer = holder.map_or_else(
+        || "fs, dns, crypto and zlib jobs".to_owned(),
+        |holder| format!("jobs like {}", job(holder)),
+    );
+    let action = format!("start fewer {fewer} at once, or raise UV_THREADPOOL_SIZE (4 by default)");
     Some(finding("pool-exhausted", impact_ns, sentence, action))
+}
+
+/// `fs.read /data/a.json (GET /reports)`.
+fn job(holder: &Culprit) -> String {
+    match &holder.route {
+        Some(route) => format!("{} ({route})", holder.word),
+        None => holder.word.clone(),
+    }
 }
 
 /// One file, host or database takes most of the time.

@@ -216,8 +216,8 @@ fn classes(
     length_ns: u64,
 ) -> [(usize, &'static str, &'static str, u64); 2] {
     match interruption {
-        Interruption::Collection { kind } => {
-            let word = bobtail_graph::CulpritKind::Gc(kind).word();
+        Interruption::Collection(whole) => {
+            let word = whole.as_culprit().word();
             [(0, "gc", word, length_ns), (0, "gc", word, 0)]
         }
         Interruption::Engine { jit_ns, ic_ns } => [

@@ -10,6 +10,7 @@
 //!
 //! Everything here has a bound, so that the page stays small whatever the recording was like.
 
+mod advice;
 mod bands;
 pub(crate) mod curve;
 mod gallery;
@@ -36,9 +37,10 @@ use crate::page::texts::Texts;
 use crate::population::slowest;
 use crate::report::{CulpritKind, Report};
 use crate::strings::Strings;
+use crate::summary::throttled;
 use crate::sums::{IoSums, Sums};
 use crate::survey::Survey;
-use crate::trace_info::TraceInfo;
+use crate::trace_info::{Heap, Throttled, TraceInfo};
 
 /// Slowest requests that are shown in full; surveys must remember as many.
 pub const SLOWEST_SHOWN: usize = 100;
@@ -61,6 +63,8 @@ pub struct Page {
     ranks: BTreeMap<Which, usize>,
     wanted: Vec<BTreeSet<RequestId>>,
     requests: Vec<(usize, RequestRow)>,
+    heaps: Vec<Heap>,
+    throttled: Option<Throttled>,
 }
 
 impl Page {
@@ -94,6 +98,11 @@ impl Page {
             ranks,
             wanted,
             requests: Vec::new(),
+            heaps: surveys
+                .iter()
+                .filter_map(|s| s.trace.heap.clone())
+                .collect(),
+            throttled: throttled(surveys),
         }
     }
 
@@ -143,6 +152,7 @@ impl Page {
         let cells = self.cells();
         let curves = self.curves();
         let (culprits, blame) = self.blame();
+        let advice = self.advice(&report);
         let waits = self.waits();
         let names = &self.tally.routes;
         let texts = &mut self.texts;
@@ -168,6 +178,7 @@ impl Page {
             culprits,
             blame,
             waits,
+            advice,
             strings: self.texts.into_all(),
         }
     }
@@ -257,7 +268,13 @@ impl Page {
         let mut rows = Vec::new();
         for (&(process, route), blame) in &self.tally.blame {
             let route = route.map(|route| self.place(route));
-            for row in blame.ranked(&self.tally.culprit_routes, &self.tally.places) {
+            let Tally {
+                culprit_routes,
+                places,
+                resources,
+                ..
+            } = &self.tally;
+            for row in blame.ranked(culprit_routes, places, resources) {
                 let one = row.culprit;
                 let key = (one.kind, one.route, one.word, row.line);
                 if route.is_none() {

@@ -5,7 +5,7 @@
 
 use serde::ser::{Serialize, SerializeTuple, Serializer};
 
-use crate::report::Report;
+use crate::report::{Finding, Report};
 
 /// Number of a text; 0 is none.
 pub(crate) type Text = u32;
@@ -28,6 +28,8 @@ pub struct PageData {
     pub culprits: Vec<CulpritRow>,
     pub blame: Vec<BlameRow>,
     pub waits: Vec<WaitRow>,
+    /// Findings about the tail of a route alone.
+    pub advice: Vec<AdviceRow>,
     pub requests: Vec<RequestRow>,
 }
 
@@ -102,6 +104,10 @@ row!(
         kind: Text,
         requests: u64, io_ns: u64, pool_wait_ns: u64, pool_run_ns: u64, shared_ns: u64,
     }
+);
+row!(
+    /// What the report would advise if the tail had the requests of this route alone.
+    AdviceRow { route: usize, findings: Vec<Finding> }
 );
 row!(
     /// One request in full; see `Explain`. Times count from the ready time of its source.

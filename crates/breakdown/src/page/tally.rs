@@ -38,7 +38,7 @@ pub(crate) type Wait = ((usize, Name, u8), Option<Name>, &'static str);
 #[derive(Debug, Clone)]
 pub struct Tally {
     pub(crate) bands: Bands,
-    threshold_ns: u64,
+    pub(crate) threshold_ns: u64,
     pub(crate) routes: Names,
     pub(crate) places: Places,
     /// Routes of culprits.
@@ -113,8 +113,14 @@ impl<S: Strings + ?Sized> Counting<'_, S> {
     /// Counts a walked path that is no warm-up.
     pub fn see(&mut self, path: &RequestPath) {
         let route = self.route(path.route);
-        let sums = Sums::of(path, self.survey.trace.measured);
+        let mut sums = Sums::of(path, self.survey.trace.measured);
+        if self.survey.is_early(path.source_ns) {
+            sums.early_jit_ns = sums.work.jit_ns;
+        }
         let all = &mut *self.tally;
+        if path.latency_ns >= all.threshold_ns {
+            sums.part_queue(path);
+        }
         all.requests += 1;
         let band = all.bands.of_latency(path.latency_ns);
         all.cells
@@ -173,9 +179,13 @@ impl<S: Strings + ?Sized> Counting<'_, S> {
                 let route = self.culprit_route(learned.unwrap_or(culprit.route));
                 let place = self.place(culprit.location);
                 let line = place.map(|id| self.tally.places.get(id).line);
-                let who = Who::new(culprit.kind, route, line);
+                let resources = &mut self.tally.resources;
+                let resource = self
+                    .resources
+                    .name(culprit.resource, self.strings, resources);
+                let who = Who::new(culprit.kind, route, line).working_on(resource);
                 let number = match culprit.kind {
-                    CulpritKind::Gc(_) => culprit.collection,
+                    CulpritKind::Gc(..) => culprit.collection,
                     _ => culprit.event,
                 };
                 let event = (self.trace as u32, number);

@@ -351,3 +351,45 @@ fn the_same_recording_makes_the_same_page() {
     let json = |page| serde_json::to_string(&page).unwrap();
     assert_eq!(json(grown_page()), json(grown_page()));
 }
+
+/// Half of the tail waits for a database, half for a hog.
+#[test]
+fn advice_for_a_route_is_about_its_own_part_of_the_tail() {
+    let mut scene = String::from("open 1 server\nopen 2 server\nopen 3 client \"db:5432\"\n");
+    for turn in 0..20_u32 {
+        let (from, asks, waits) = (1000 * turn, 2 * turn + 1, 2 * turn + 2);
+        let (hog, end) = (from + 200, from + 260);
+        scene += &format!(
+            "{from}ms begin read handle=1 ready={from}ms\nsource {asks} \"GET /asks\"\n\
+             write 3\nend\n\
+             {0}ms begin read handle=3 ready={0}ms\n\
+             {0}ms sink {asks} 200\nwrite 1\nend\n\
+             {hog}ms begin timer\n{end}ms end\n\
+             {end}ms begin read handle=2 ready={hog}ms\nsource {waits} \"GET /waits\"\n\
+             {end}ms sink {waits} 200\nwrite 2\nend\n",
+            from + 70,
+        );
+    }
+    let page = page_at(&[draw(&scene)], 45.0);
+    let codes_of = |name: &str| -> Vec<String> {
+        let place = page
+            .routes
+            .iter()
+            .position(|&route| text(&page, route) == name);
+        let row = page.advice.iter().find(|row| Some(row.route) == place);
+        let findings = &row.expect("its requests are in the tail").findings;
+        findings
+            .iter()
+            .map(|finding| finding.code.clone())
+            .collect()
+    };
+    assert_eq!(codes_of("GET /asks"), ["slow-resource"]);
+    assert_eq!(codes_of("GET /waits"), ["loop-hog"]);
+    let all: Vec<_> = page
+        .report
+        .findings
+        .iter()
+        .map(|f| f.code.as_str())
+        .collect();
+    assert_eq!(all[..2], ["slow-resource", "loop-hog"]);
+}

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bobtail_breakdown::report::{Class, CulpritKind, Report};
 use bobtail_breakdown::{RunFacts, TraceInfo, explain};
 use bobtail_testkit::{Drawn, ORIGIN_NS, Random, Shape, draw};
-use bobtail_trace::record::{Ns, Record};
+use bobtail_trace::record::{CodePlace, GcCause, Ns, Record};
 use proptest::prelude::*;
 
 use super::support::{grown, records, report_at, report_of_infos, trace_info};
@@ -208,6 +208,8 @@ fn with_collections(seed: u64, count: u64) -> Drawn {
             at,
             Record::Gc {
                 kind: 4,
+                cause: GcCause::Heap,
+                caller: CodePlace::default(),
                 begin_ns: end_ns.saturating_sub(random.below(3_000_000)),
                 end_ns,
             },

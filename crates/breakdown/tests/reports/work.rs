@@ -131,7 +131,8 @@ fn full_collections_are_told_with_the_limit_of_the_heap() {
         "{sentence}"
     );
     assert!(
-        sentence.contains("most by mark-compact, 11 times, up to 50.0 ms at a stretch"),
+        sentence
+            .contains("most by mark-compact, 11 times, for up to 50.0 ms of one request's wait"),
         "{sentence}"
     );
     assert!(
@@ -159,6 +160,51 @@ fn full_collections_are_told_with_the_limit_of_the_heap() {
     let unknown = report(measured(), scene);
     let (sentence, _) = action(&unknown, "gc-full");
     assert!(!sentence.contains("limit"), "{sentence}");
+}
+
+/// A heap of any size would be collected as often.
+#[test]
+fn collections_of_another_cause_have_advice_of_their_own() {
+    let asked = report(
+        measured(),
+        "% gc mark for=50ms cause=asked \"tidy app.js:25:3\"",
+    );
+    let (sentence, what) = action(&asked, "gc-asked");
+    let told = "mark-compact (asked for) pauses cost the tail 50.0 ms, ";
+    assert!(sentence.starts_with(told), "{sentence}");
+    let by = "begun in tidy app.js:25:3 (GET /x); the program asked for them";
+    assert!(sentence.contains(by), "{sentence}");
+    let call = "take the call of gc() out of tidy app.js:25:3 (GET /x): ";
+    assert!(what.starts_with(call), "{what}");
+    let culprit = &asked.culprits[0];
+    assert_eq!(
+        (
+            culprit.kind,
+            culprit.route.as_deref(),
+            culprit.location.as_deref()
+        ),
+        (CulpritKind::Gc, Some("GET /x"), Some("tidy app.js:25:3"))
+    );
+    assert_eq!(
+        (asked.gc[0].kind.as_str(), asked.gc[0].inflicted_ns),
+        ("mark-compact (asked for)", culprit.inflicted_ns)
+    );
+    let unknown = report(measured(), "% gc mark for=50ms cause=asked");
+    let (_, what) = action(&unknown, "gc-asked");
+    assert!(
+        what.starts_with("take the call of gc() out of GET /x: "),
+        "{what}"
+    );
+    let buffers = report(measured(), "% gc mark for=50ms cause=external");
+    let (_, what) = action(&buffers, "gc-external");
+    assert!(what.contains("Buffers"), "{what}");
+    let all = report(measured(), "% gc mark for=50ms cause=everything");
+    let (_, what) = action(&all, "gc-all");
+    assert!(what.contains("heap snapshots"), "{what}");
+    for other in [&asked, &unknown, &buffers, &all] {
+        let full = other.findings.iter().find(|f| f.code == "gc-full");
+        assert_eq!(full, None, "flags of the heap do not help");
+    }
 }
 
 #[test]

@@ -106,7 +106,7 @@ impl<S: Strings + ?Sized> Spans<'_, S> {
                 let at_ns = collection.map_or(segment.start_ns, |whole| whole.begin_ns);
                 let event = Event {
                     time_unix_nano: self.source.unix_ns(at_ns),
-                    name: culprit_word(culprit.kind),
+                    name: culprit_word(culprit, self.source.strings),
                     attributes,
                 };
                 push(&mut span.events, &mut span.dropped_events_count, event);
@@ -141,7 +141,10 @@ impl<S: Strings + ?Sized> Spans<'_, S> {
 
     fn culprit(&self, culprit: &Culprit) -> Vec<KeyValue> {
         let mut attributes = vec![
-            attribute("bobtail.culprit.type", &*culprit_word(culprit.kind)),
+            attribute(
+                "bobtail.culprit.type",
+                &*culprit_word(culprit, self.source.strings),
+            ),
             attribute("bobtail.culprit.durationNs", culprit.duration_ns),
         ];
         if let Some(route) = self.source.text(culprit.route) {

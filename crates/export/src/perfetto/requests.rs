@@ -157,7 +157,7 @@ impl<'a, S: Strings + ?Sized> Requests<'a, S> {
     /// `12.345 ms read GET /export (exportOrders server.cjs:77), event 7`.
     fn culprit(&self, culprit: &Culprit) -> String {
         let ms = culprit.duration_ns as f64 / 1e6;
-        let mut text = format!("{ms:.3} ms {}", culprit_word(culprit.kind));
+        let mut text = format!("{ms:.3} ms {}", culprit_word(culprit, self.source.strings));
         if let Some(route) = self.source.text(culprit.route) {
             text = format!("{text} {route}");
         }

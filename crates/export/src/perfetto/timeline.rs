@@ -97,10 +97,12 @@ impl<'a, S: Strings + ?Sized> Timeline<'a, S> {
             }
             Record::Gc {
                 kind,
+                cause,
                 begin_ns,
                 end_ns,
+                ..
             } => {
-                let slice = of_category("gc", CulpritKind::Gc(kind).word());
+                let slice = of_category("gc", CulpritKind::Gc(kind, cause).word());
                 draw_on(
                     &mut self.pauses,
                     sequence,

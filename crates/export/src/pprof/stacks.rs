@@ -47,7 +47,7 @@ impl Stacks {
         for segment in &path.segments {
             let stack = vec![route, self.frames.word(segment.kind.word())];
             match segment.kind {
-                SegmentKind::Io => self.io(source, segment, stack),
+                SegmentKind::Io => self.io(source, path, segment, stack),
                 SegmentKind::Queue => self.queue(source, path, segment, stack),
                 SegmentKind::Exec => self.exec(source, path, segment, window, stack),
                 SegmentKind::Unattributed => self.charge(stack, segment.duration_ns),
@@ -58,6 +58,7 @@ impl Stacks {
     fn io<S: Strings + ?Sized>(
         &mut self,
         source: &Source<'_, S>,
+        path: &RequestPath,
         segment: &Segment,
         mut stack: Vec<FrameId>,
     ) {
@@ -67,7 +68,8 @@ impl Stacks {
         if let Some(part) = segment.part {
             stack.push(self.frames.word(part.word()));
         }
-        self.charge(stack, segment.duration_ns);
+        // Who had the threads of the pool; there is nobody where nothing was waited for.
+        self.queue(source, path, segment, stack);
     }
 
     fn queue<S: Strings + ?Sized>(
@@ -79,7 +81,7 @@ impl Stacks {
     ) {
         let mut left_ns = segment.duration_ns;
         for culprit in path.culprits_of(segment) {
-            let mut who = culprit_word(culprit.kind);
+            let mut who = culprit_word(culprit, source.strings);
             if let Some(route) = source.text(culprit.route) {
                 who = format!("{who} {route}");
             }
@@ -116,7 +118,8 @@ impl Stacks {
             stacks.charge(stack, ns);
         };
         for culprit in path.culprits_of(segment) {
-            part(self, &culprit_word(culprit.kind), culprit.duration_ns);
+            let word = culprit_word(culprit, source.strings);
+            part(self, &word, culprit.duration_ns);
         }
         for (class, ns) in work_of(source, segment) {
             match class {

@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::io;
 
 use bobtail_breakdown::{Strings, culprit_word};
-use bobtail_graph::{Culprit, CulpritKind, RequestPath, Segment, SegmentKind, Work};
+use bobtail_graph::{Collection, Culprit, RequestPath, Segment, SegmentKind, Work};
 use bobtail_trace::record::{Ns, Record};
 
 use crate::error::ExportError;
@@ -102,16 +102,12 @@ impl<'a> Rows<'a> {
     ) -> Result<u64, ExportError<E>> {
         let mut collection = 0;
         let seen = records.into_iter().inspect(|record| {
-            if let Ok(Record::Gc {
-                kind,
-                begin_ns,
-                end_ns,
-            }) = record
-            {
+            let told = record.as_ref().ok().and_then(Collection::told_by);
+            if let Some(whole) = told {
                 collection += 1;
                 let warmup_end_ns = source.trace.warmup_end_ns.unwrap_or(0);
-                if *begin_ns >= warmup_end_ns {
-                    let row = self.collection(source, collection, *kind, (*begin_ns, *end_ns));
+                if whole.begin_ns >= warmup_end_ns {
+                    let row = self.collection(source, collection, &whole);
                     self.tables.borrow_mut().gc.row(row);
                 }
             }
@@ -142,14 +138,16 @@ impl<'a> Rows<'a> {
         &self,
         source: &Source<'_, S>,
         number: u32,
-        kind: u32,
-        (begin_ns, end_ns): (Ns, Ns),
+        whole: &Collection,
     ) -> Row {
+        let Collection {
+            begin_ns, end_ns, ..
+        } = *whole;
         vec![
             ("pid", source.trace.pid.into()),
             ("thread", source.trace.thread.into()),
             ("collection", number.into()),
-            ("kind", CulpritKind::Gc(kind).word().into()),
+            ("kind", whole.as_culprit().word().into()),
             ("start_ns", begin_ns.saturating_sub(self.start_ns).into()),
             ("duration_ns", end_ns.saturating_sub(begin_ns).into()),
         ]
@@ -273,7 +271,10 @@ fn culprit_row<S: Strings + ?Sized>(
     vec![
         ("request", id.into()),
         ("segment", place.into()),
-        ("type", culprit_word(culprit.kind).as_str().into()),
+        (
+            "type",
+            culprit_word(culprit, source.strings).as_str().into(),
+        ),
         ("duration_ns", culprit.duration_ns.into()),
         (
             "event",

@@ -5,6 +5,7 @@ mod http;
 mod joins;
 mod losses;
 mod others;
+mod pool;
 mod queues;
 mod sockets;
 mod steps;

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use bobtail_graph::{
-    CulpritKind, Graph, Options, RequestPath, Resource, Segment, SegmentKind, Window, Work,
+    CulpritKind, Graph, Options, PoolPart, RequestPath, Resource, Segment, SegmentKind, Window,
+    Work,
 };
 use bobtail_testkit::{Drawn, draw};
 
@@ -87,13 +88,17 @@ fn segment_text(text: &mut String, path: &RequestPath, segment: &Segment, drawn:
                 if !route.is_empty() {
                     write!(text, " {route}").unwrap();
                 }
-                let place = culprit.location;
-                if place.file != 0 {
-                    let (function, file) = (drawn.text(place.function), drawn.text(place.file));
-                    write!(text, " {function} {file}:{}:{}", place.line, place.column).unwrap();
-                }
+            }
+            CulpritKind::Job => {
+                let (route, what) = (drawn.text(culprit.route), drawn.text(culprit.resource));
+                write!(text, "job#{} {route} {what}", culprit.event).unwrap();
             }
             kind => *text += kind.word(),
+        }
+        let place = culprit.location;
+        if place.file != 0 {
+            let (function, file) = (drawn.text(place.function), drawn.text(place.file));
+            write!(text, " {function} {file}:{}:{}", place.line, place.column).unwrap();
         }
         write!(text, " {}", ms(culprit.duration_ns)).unwrap();
     }
@@ -144,7 +149,7 @@ fn hold_for_segment(path: &RequestPath, segment: &Segment) {
         of_kind.map(|c| c.duration_ns).sum()
     };
     let interrupted = (
-        blamed_on(|kind| matches!(kind, CulpritKind::Gc(_))),
+        blamed_on(|kind| matches!(kind, CulpritKind::Gc(..))),
         blamed_on(|kind| matches!(kind, CulpritKind::NotRunning(_))),
     );
     let work = segment.work;
@@ -161,6 +166,14 @@ fn hold_for_segment(path: &RequestPath, segment: &Segment) {
             assert_eq!(blamed, work.gc_ns + work.not_running_ns);
         }
         SegmentKind::Queue | SegmentKind::Exec => {}
+        SegmentKind::Io if segment.part == Some(PoolPart::Wait) => {
+            assert!(blamed <= segment.duration_ns, "{path:#?}");
+            assert_eq!(
+                blamed,
+                blamed_on(|kind| *kind == CulpritKind::Job),
+                "jobs have the pool: {path:#?}"
+            );
+        }
         SegmentKind::Io | SegmentKind::Unattributed => {
             assert_eq!(
                 (blamed, work),

@@ -6,8 +6,12 @@
 
 use std::ffi::{c_int, c_void};
 
+use bobtail_trace::encode;
+use bobtail_trace::record::{CodePlace, GcCause};
+
 use super::accounting::{Class, Opener};
 use crate::interjection::Interjection;
+use crate::location;
 use crate::loop_state::LoopState;
 use crate::napi::find_symbol;
 use crate::thread::state;
@@ -96,9 +100,34 @@ unsafe extern "C" fn begin(_: *mut c_void, kind: c_int, _: c_int, _: *mut c_void
     }
 }
 
-unsafe extern "C" fn end(_: *mut c_void, kind: c_int, _: c_int, _: *mut c_void) {
+unsafe extern "C" fn end(isolate: *mut c_void, kind: c_int, flags: c_int, _: *mut c_void) {
+    let Some((end, env)) = state().map(|state| (state.work.ticks.now(), state.env)) else {
+        return;
+    };
+    let cause = cause_of(flags);
+    let is_wanted = matches!(cause, GcCause::Asked | GcCause::Everything);
+    // SAFETY: V8 calls back on the isolate's thread in a HandleScope, and allows allocations.
+    let caller = unsafe { location::caller(isolate, env as *mut c_void, is_wanted) };
+    // Taken anew: V8 was called in between.
     if let Some(state) = state() {
-        state.end_collection(kind as u32);
+        state.end_collection(kind as u32, end, cause, caller);
+    }
+}
+
+/// Why V8 collected, by its GCCallbackFlags (v8-callbacks.h, the same in V8 11.3 to 14.6). Only the
+/// epilogue has them.
+///
+/// `gc()` and an inspector's request are forced on all four; a heap snapshot is
+/// `CollectAllAvailableGarbage` on V8 14 and has no flag before.
+fn cause_of(flags: c_int) -> GcCause {
+    const FORCED: c_int = 1 << 2;
+    const ALL_AVAILABLE: c_int = 1 << 4;
+    const EXTERNAL: c_int = 1 << 5;
+    match flags {
+        flags if flags & FORCED != 0 => GcCause::Asked,
+        flags if flags & EXTERNAL != 0 => GcCause::External,
+        flags if flags & ALL_AVAILABLE != 0 => GcCause::Everything,
+        _ => GcCause::Heap,
     }
 }
 
@@ -117,7 +146,8 @@ impl LoopState {
         collections.depth += 1;
     }
 
-    fn end_collection(&mut self, kind: u32) {
+    /// `end` is in ticks.
+    fn end_collection(&mut self, kind: u32, end: u64, cause: GcCause, caller: CodePlace) {
         let collections = &mut self.work.collections;
         // A collection that began before recording.
         let Some(depth) = collections.depth.checked_sub(1) else {
@@ -125,16 +155,15 @@ impl LoopState {
         };
         collections.depth = depth;
         let begin = collections.begins.get(depth).copied();
-        let now = self.work.ticks.now();
         // A step's own callbacks are part of the step.
         let is_in_step = self.work.collections.step_begin.is_some();
         if let Some(begin) = begin.filter(|_| !(is_in_step && kind == INCREMENTAL_MARKING)) {
-            self.write_collection(begin, now, kind);
+            self.write_collection(begin, end, kind, cause, caller);
         }
         if let Some(begin) = &mut self.work.collections.step_begin
             && kind != INCREMENTAL_MARKING
         {
-            *begin = now;
+            *begin = end;
         }
         self.end_innermost_work(Opener::Collection);
     }
@@ -166,18 +195,28 @@ impl LoopState {
     /// Writes the part of the open step up to now.
     fn write_step(&mut self, now: u64) {
         if let Some(begin) = self.work.collections.step_begin {
-            self.write_collection(begin, now, INCREMENTAL_MARKING);
+            let (cause, caller) = (GcCause::Heap, CodePlace::default());
+            self.write_collection(begin, now, INCREMENTAL_MARKING, cause, caller);
         }
     }
 
-    fn write_collection(&mut self, begin: u64, end: u64, kind: u32) {
+    fn write_collection(
+        &mut self,
+        begin: u64,
+        end: u64,
+        kind: u32,
+        cause: GcCause,
+        caller: CodePlace,
+    ) {
         let ticks = &self.work.ticks;
         let duration_ns = ticks.duration_ns(end.saturating_sub(begin));
         let end_ns = self.writer.relative(ticks.monotonic_ns(end));
-        self.interject(Interjection::Collection {
-            end_ns,
+        let fields = encode::Gc {
             duration_ns,
             kind,
-        });
+            cause,
+            caller,
+        };
+        self.interject(Interjection::Collection { end_ns, fields });
     }
 }

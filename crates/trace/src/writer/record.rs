@@ -152,11 +152,18 @@ impl TraceWriter {
         Ok(match *record {
             Record::Gc {
                 kind,
+                cause,
+                caller,
                 begin_ns,
                 end_ns,
             } => {
-                let duration_ns = end_ns.saturating_sub(begin_ns);
-                encode::gc(out, last_ns, at(end_ns)?, duration_ns, kind)
+                let fields = encode::Gc {
+                    duration_ns: end_ns.saturating_sub(begin_ns),
+                    kind,
+                    cause,
+                    caller,
+                };
+                encode::gc(out, last_ns, at(end_ns)?, &fields)
             }
             Record::Work {
                 end_ns,

@@ -4,8 +4,8 @@
 //! them into a valid sequence; a shrunken plan is still valid.
 
 use bobtail_trace::record::{
-    CodePlace, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, Ns, Ready,
-    ReadyQuality, Record,
+    CodePlace, GcCause, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, Ns,
+    Ready, ReadyQuality, Record,
 };
 
 use crate::support::START_NS;
@@ -144,8 +144,16 @@ fn fact(step: &Step, now: &mut Ns) -> Record {
         },
         11 => {
             let end_ns = step.time(now);
+            let known = b % 3 == 0;
             Record::Gc {
                 kind: a,
+                cause: pick(GcCause::ALL, b),
+                caller: CodePlace {
+                    function: if known { a } else { 0 },
+                    file: if known { b.max(1) } else { 0 },
+                    line: if known { a.rotate_left(9) } else { 0 },
+                    column: if known { b.rotate_left(9) } else { 0 },
+                },
                 begin_ns: end_ns - wide % START_NS,
                 end_ns,
             }

@@ -6,8 +6,8 @@
 use bobtail_trace::dump::{dump, error_line};
 use bobtail_trace::layout::chunk;
 use bobtail_trace::record::{
-    CodePlace, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause, Ready,
-    ReadyQuality, Record,
+    CodePlace, GcCause, HandleKind, LoopKind, LossKind, MarkKind, MicroKind, NotRunningCause,
+    Ready, ReadyQuality, Record,
 };
 use bobtail_trace::{Detail, Header, OnDamage, TraceReader, TraceWriter, WriteError};
 
@@ -241,14 +241,27 @@ fn facts(ids: [u32; 6]) -> Vec<Record> {
 }
 
 /// Where the thread's time went.
-fn costs() -> [Record; 5] {
+fn costs() -> Vec<Record> {
     let at = fact_ns;
-    [
-        Record::Gc {
-            kind: 4,
-            begin_ns: at(70),
-            end_ns: at(5_000_070),
-        },
+    let collection = |cause, caller| Record::Gc {
+        kind: 4,
+        cause,
+        caller,
+        begin_ns: at(70),
+        end_ns: at(5_000_070),
+    };
+    let caller = CodePlace {
+        function: 0,
+        file: 1,
+        line: 25,
+        column: u32::MAX,
+    };
+    let mut costs: Vec<_> = GcCause::ALL
+        .iter()
+        .map(|&cause| collection(cause, CodePlace::default()))
+        .collect();
+    costs.push(collection(GcCause::Asked, caller));
+    costs.extend([
         Record::Work {
             end_ns: at(5_000_072),
             span_ns: 90_000,
@@ -273,7 +286,8 @@ fn costs() -> [Record; 5] {
             duration_ns: 0,
             cause: NotRunningCause::Other,
         },
-    ]
+    ]);
+    costs
 }
 
 /// A record of each kind of handle, mark and loss.

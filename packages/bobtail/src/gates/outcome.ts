@@ -52,7 +52,7 @@ export function wantedText(one: GateOutcome): string {
   return one.operator + valueText(one.bound, one);
 }
 
-/** `p99.9 is 61.2 ms [58.0–66.1], wanted <50.0 ms`. */
+/** `p99.9 is 61.2 ms [58.0–66.1, 95 %], wanted <50.0 ms`. */
 export function sentenceOf(one: GateOutcome): string {
   const wanted = `wanted ${wantedText(one)}`;
   const reason = one.reason === null ? '' : `: ${one.reason}`;
@@ -74,7 +74,7 @@ export function measuredText(one: GateOutcome): string {
   const text = valueText(value, one);
   return interval === null
     ? text
-    : `${text} [${interval.map((bound) => valueText(bound, one)).join(' – ')}]`;
+    : `${text} [${interval.map((bound) => valueText(bound, one)).join(' – ')}, 95 %]`;
 }
 
 function valueText(value: number, { unit, isChange }: GateOutcome): string {

@@ -46,6 +46,7 @@ const LOOP_KINDS = [
   'immediates',
   'close',
 ];
+const GC_CAUSES = ['heap', 'asked', 'external', 'everything'];
 const MICRO_KINDS = [null, 'promise', 'tick', 'microtask', 'callback', 'agent', 'emitter'];
 
 /** A place in the bytes of records, and the state of the stream there. */
@@ -132,7 +133,12 @@ const READERS = {
   'handle-close': (c) => ({ atNs: c.time(), ...c.numbers('handle') }),
   source: (c) => ({ atNs: c.time(), ...c.numbers('request', 'name') }),
   sink: (c) => ({ atNs: c.time(), ...c.numbers('request', 'name', 'status') }),
-  gc: (c) => ({ atNs: c.time(), ...c.numbers('durationNs', 'kind') }),
+  gc(c, low, high) {
+    const r = { atNs: c.time(), ...c.numbers('durationNs', 'kind'), cause: 'heap', caller: null };
+    if (low) r.cause = GC_CAUSES[c.varint()];
+    if (high) r.caller = c.numbers('function', 'name', 'line', 'column');
+    return r;
+  },
   location: (c) => ({ atNs: c.time(), ...c.numbers('function', 'name', 'line', 'column') }),
   mark: (c) => ({ atNs: c.time(), ...c.numbers('kind', 'name') }),
   work(c, low, high) {

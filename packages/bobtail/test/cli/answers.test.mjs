@@ -34,7 +34,7 @@ test('record --on-port ends with the report', () => {
   assert.equal(recorded.code, 0, recorded.stderr);
   assert.match(recorded.stderr, new RegExp(` ${REQUESTS} requests · 0 lost`));
   assert.match(recorded.stdout, /^tail \(\d+ requests? ≥ /m);
-  assert.match(recorded.stdout, /explained \d+\.\d %/);
+  assert.match(recorded.stdout, /accounted for \d+\.\d % of the tail's time/);
 });
 
 test('report --json is one valid document, the same every time', async () => {

@@ -121,7 +121,7 @@ test('what was planted is found, with its cause, and told by gates', async () =>
   const { code, stderr, stdout } = await runBobtail(args);
   assert.equal(code, 75, stderr);
   const [missed, undecided, nothing] = stderr.trimEnd().split('\n');
-  const value = 'is \\+\\S+ ms \\[\\+\\S+ ms – \\+\\S+ ms\\]';
+  const value = 'is \\+\\S+ ms \\[\\+\\S+ ms – \\+\\S+ ms, 95 %\\]';
   assert.match(missed, new RegExp(`gate missed: route.* ${value}, wanted <\\+5\\.00 ms$`));
   assert.match(undecided, /gate undecided: p99\.9 cannot be told, wanted <\+10\.0 %: p99\.9 needs/);
   assert.equal(nothing, undefined);

@@ -83,11 +83,11 @@ test('marks have a legend only where there are any', () => {
   assert.doesNotMatch(bare, /~/);
 });
 
-test('what is explained is of what was recorded, where records were lost', () => {
+test('what is accounted for is of what was recorded, where records were lost', () => {
   const report = fixture('report');
   const lastOf = (one) => renderReport(one, 'r', { colors, width }).trimEnd().split('\n').pop();
-  assert.match(lastOf(report), /^explained 98\.9 % of what was recorded · /);
-  assert.match(lastOf({ ...report, losses: {} }), /^explained 98\.9 % · /);
+  assert.match(lastOf(report), /^accounted for 98\.9 % of the tail's recorded time · /);
+  assert.match(lastOf({ ...report, losses: {} }), /^accounted for 98\.9 % of the tail's time · /);
 });
 
 test('paths below the working folder are shown from there', () => {

@@ -1,6 +1,6 @@
 /** A segment in words: what it is, what it waited for, and who was in the way. */
 import type { Segment, SegmentCulprit } from '../../../bobtail/src/cli/json/explanation';
-import { loopWords, notRunningWords } from '../../../bobtail/src/cli/report/sentences';
+import { jobWords, loopWords, notRunningWords } from '../../../bobtail/src/cli/report/sentences';
 import { plain } from '../../../bobtail/src/cli/text/plain';
 
 /** `queue` → `in the queue behind others`, with what is known of it. */
@@ -17,7 +17,7 @@ export function segmentWords(segment: Segment): string {
       parts.push('its own code ran');
       break;
     case 'unattributed':
-      parts.push('not explained by the record');
+      parts.push('not accounted for by the record');
   }
   if (segment.part === 'pool-wait') parts.push('waiting for a pool thread');
   if (segment.part === 'pool-run') parts.push('running in the pool');
@@ -38,6 +38,7 @@ export function culpritWho(culprit: SegmentCulprit): string {
   if (culprit.type.startsWith('gc ')) return culprit.type.slice(3);
   if (culprit.type.startsWith('loop ')) return 'event loop';
   if (culprit.type.startsWith('cpu ')) return 'not running';
+  if (isJob(culprit)) return `job of ${culprit.route ?? 'no request'}`;
   if (culprit.event === 0) return culprit.type;
   return culprit.route ?? 'no request';
 }
@@ -47,10 +48,16 @@ export function culpritWhere(culprit: SegmentCulprit): string {
   const { type } = culprit;
   if (type.startsWith('loop ')) return loopWords(type.slice(5));
   if (type.startsWith('cpu ')) return notRunningWords(type.slice(4));
+  if (isJob(culprit)) return jobWords(type.slice(3).trim(), culprit.location);
   if (culprit.event === 0) return '';
   return [type.startsWith('gc ') ? '' : type, culprit.location ?? '']
     .filter((part) => part !== '')
     .join(' ');
+}
+
+/** A job that had a thread of the pool. */
+function isJob({ type }: SegmentCulprit): boolean {
+  return type === 'job' || type.startsWith('job ');
 }
 
 /** The longest wait or work of a request and its main cause, in one sentence. */
@@ -63,7 +70,7 @@ export function requestVerdict(segments: readonly Segment[]): string {
   const behind =
     culprit === undefined || !(isMost || longest.kind === 'queue')
       ? ''
-      : `, mostly ${longest.kind === 'queue' ? 'behind' : 'in'} ${culpritWho(culprit)} ${where}`;
+      : `, mostly ${longest.kind === 'exec' ? 'in' : 'behind'} ${culpritWho(culprit)} ${where}`;
   return plain(`${segmentWords(longest)}${behind}`.trim());
 }
 

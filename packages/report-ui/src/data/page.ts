@@ -5,7 +5,7 @@
  * Rows come as arrays in the order of the schema, to keep the file small; they are named here,
  * once, and requests only when they are looked at.
  */
-import type { Report } from '../../../bobtail/src/cli/json/report';
+import type { Finding, Report } from '../../../bobtail/src/cli/json/report';
 
 /** About the file itself. */
 export interface Meta {
@@ -60,7 +60,7 @@ export interface CurveRow {
 
 /** Who made requests of the tail wait. */
 export interface CulpritName {
-  readonly kind: 'event' | 'gc' | 'loop' | 'cpu';
+  readonly kind: 'event' | 'gc' | 'loop' | 'cpu' | 'job';
   readonly route: string | null;
   readonly type: string;
   readonly location: string | null;
@@ -108,6 +108,7 @@ export interface PageJson {
   readonly culprits: readonly Row[];
   readonly blame: readonly Row[];
   readonly waits: readonly Row[];
+  readonly advice: readonly Row[];
   readonly requests: readonly Row[];
 }
 
@@ -125,6 +126,8 @@ export interface Page {
   readonly culprits: readonly CulpritName[];
   readonly blame: readonly Blame[];
   readonly waits: readonly Wait[];
+  /** By route: what to do about its part of the tail. */
+  readonly advice: ReadonlyMap<number, readonly Finding[]>;
   readonly requests: readonly Row[];
 }
 
@@ -200,6 +203,9 @@ export function openPage(text: string): Page {
       resource: textOf(row[3]) ?? '',
       kind: textOf(row[4]) ?? '',
     })),
+    advice: new Map(
+      page.advice.map(([route, findings]) => [route as number, findings as readonly Finding[]]),
+    ),
     requests,
   };
 }

@@ -16,7 +16,7 @@ export const KIND_WORDS: Readonly<Record<Kind, string>> = {
   io: 'waiting for I/O',
   queue: 'queueing behind others',
   exec: 'running its own code',
-  unattributed: 'not explained',
+  unattributed: 'not accounted for',
 };
 
 /** Time of a kind in a row of means. */

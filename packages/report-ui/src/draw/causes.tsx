@@ -1,5 +1,6 @@
 /** Culprits and their victims, what the tail waited for, and what to do about it. */
 import { useState } from 'preact/hooks';
+import type { Finding } from '../../../bobtail/src/cli/json/report';
 import {
   advice,
   culpritCounts,
@@ -7,6 +8,7 @@ import {
   culpritPlace,
   impactOf,
   ioParts,
+  OVERLAP,
 } from '../../../bobtail/src/cli/report/sentences';
 import { countOf, formatDuration, formatShare } from '../../../bobtail/src/cli/text/units';
 import { type CulpritRow, culpritsOf, tailCount } from '../data/culprits';
@@ -22,7 +24,8 @@ const VICTIMS_SHOWN = 4;
 
 /** Class of the bar of a culprit. */
 function barOf({ kind }: CulpritRow): string {
-  return kind === 'gc' ? 'work-gc' : kind === 'event' ? 'queue' : 'work-loop';
+  const bars = { gc: 'work-gc', event: 'queue', job: 'io', loop: 'work-loop', cpu: 'work-loop' };
+  return bars[kind];
 }
 
 /** Who made whom wait. */
@@ -88,6 +91,7 @@ function CulpritLine(props: { row: CulpritRow; count: number; longest: number })
       <th scope="row">
         <Recorded text={culpritName(row)} />
         {row.kind === 'event' && <span class="count"> {row.type}</span>}
+        {row.kind === 'job' && <span class="count"> in the pool</span>}
         {place !== '' && (
           <code class="place">
             <Recorded text={place} />
@@ -182,29 +186,55 @@ export function Waits() {
   );
 }
 
-/** What to change, the most useful first. */
+/** What to change, the most useful first; that for a chosen route before that for all. */
 export function Advice() {
   const { page, view } = useLook();
-  const findings = advice(page.report);
-  const isWhole = view.route === null && view.process === null && view.border === ownBorder(page);
-  if (findings.length === 0) return null;
+  const all = advice(page.report);
+  const own = view.route === null ? all : (page.advice.get(view.route) ?? []);
+  const others = all.filter((one) => !own.some(({ action }) => action === one.action));
+  const isOwnTail = view.process === null && view.border === ownBorder(page);
+  if (all.length === 0 && own.length === 0) return null;
+  const name = view.route === null ? null : (page.routes[view.route] ?? '');
   return (
     <section aria-labelledby="advice">
       <h2 id="advice">What to do</h2>
-      {!isWhole && <p class="note">For all routes and processes, and the report's own tail.</p>}
-      <ol class="advice">
-        {findings.map((finding) => (
-          <li key={finding.code + finding.action}>
-            <b>
-              <Recorded text={finding.action} />
-            </b>
-            <p class="count">
-              <Recorded text={finding.sentence} />
-              {impactOf(finding)}
-            </p>
-          </li>
-        ))}
-      </ol>
+      <p class="note">Mind that {OVERLAP}.</p>
+      {!isOwnTail && <p class="note">For all processes, and the report's own tail.</p>}
+      {name !== null && (
+        <h3>
+          For <Recorded text={name} />
+        </h3>
+      )}
+      {own.length === 0 && name !== null && (
+        <p class="none">Nothing: hardly any of the tail is of this route.</p>
+      )}
+      <Findings findings={own} />
+      {name !== null && others.length > 0 && (
+        <>
+          <h3>For other routes, and for the recording as a whole</h3>
+          <Findings findings={others} isOfOthers />
+        </>
+      )}
     </section>
+  );
+}
+
+function Findings(props: { findings: readonly Finding[]; isOfOthers?: boolean }) {
+  const { findings, isOfOthers = false } = props;
+  if (findings.length === 0) return null;
+  return (
+    <ol class={isOfOthers ? 'advice others' : 'advice'}>
+      {findings.map((finding) => (
+        <li key={finding.code + finding.action}>
+          <b>
+            <Recorded text={finding.action} />
+          </b>
+          <p class="count">
+            <Recorded text={finding.sentence} />
+            {impactOf(finding)}
+          </p>
+        </li>
+      ))}
+    </ol>
   );
 }

@@ -53,7 +53,8 @@ export function headline(diff: Diff): string {
 
 function changeWords(change: Change): string {
   const { aNs, bNs } = change;
-  return `${duration(aNs)} to ${duration(bNs)}, ${deltaText(change)} ${intervalText(change)}`;
+  const interval = intervalText(change, ', 95 %');
+  return `${duration(aNs)} to ${duration(bNs)}, ${deltaText(change)} ${interval}`;
 }
 
 /**
@@ -130,8 +131,9 @@ export function deltaText({ deltaNs }: Change): string {
   return deltaNs === null ? NOT_TOLD : signed(deltaNs);
 }
 
-function intervalText({ lowNs, highNs }: Change): string {
-  return lowNs === null || highNs === null ? '' : `[${signed(lowNs)} – ${signed(highNs)}]`;
+/** Labelled where no head of a column says what it is. */
+function intervalText({ lowNs, highNs }: Change, label = ''): string {
+  return lowNs === null || highNs === null ? '' : `[${signed(lowNs)} – ${signed(highNs)}${label}]`;
 }
 
 const VERDICTS: Readonly<Record<Change['verdict'], string>> = {

@@ -4,7 +4,7 @@
  */
 import type { Colors } from '../console';
 import type { ExplainedEvent, Explanation, Segment, SegmentCulprit } from '../json/explanation';
-import { loopWords, notRunningWords } from '../report/sentences';
+import { jobWords, loopWords, notRunningWords } from '../report/sentences';
 import { WORK_CLASSES } from '../report/work-tables';
 import { plain } from '../text/plain';
 import { plainNear } from '../text/recorded-text';
@@ -16,6 +16,8 @@ const CULPRITS_SHOWN = 5;
 const DEDUCED = '~';
 /** Begins the type of what is no event but the loop itself. */
 const LOOP_PREFIX = 'loop ';
+/** Begins the type of a job that had a thread of the pool. */
+const JOB_PREFIX = 'job';
 /** Begins the type of time in which the thread did not run. */
 const CPU_PREFIX = 'cpu ';
 
@@ -136,7 +138,7 @@ function whatOf(segment: Segment): string {
     parts.push("another request's work");
   }
   if (segment.kind === 'unattributed') {
-    parts.push('not explained by the record');
+    parts.push('not accounted for by the record');
   }
   return parts.join(', ');
 }
@@ -154,7 +156,8 @@ function workRows({ work }: Segment, colors: Colors): string[][] {
 /** The longest ones in the order of time, the others summed up. */
 function culpritRows(segment: Segment, colors: Colors): string[][] {
   const longestFirst = [...segment.culprits].sort((a, b) => b.durationNs - a.durationNs);
-  const label = segment.kind === 'exec' ? '  paused by' : '  behind';
+  const labels = { exec: '  paused by', io: '  had a thread', queue: '  behind', unattributed: '' };
+  const label = labels[segment.kind];
   const shown = new Set(longestFirst.slice(0, CULPRITS_SHOWN));
   const rows = segment.culprits
     .filter((culprit) => shown.has(culprit))
@@ -171,7 +174,14 @@ function typeOf({ type }: SegmentCulprit): string {
   if (type.startsWith(CPU_PREFIX)) {
     return 'not running';
   }
+  if (isJob(type)) {
+    return 'job';
+  }
   return type.startsWith(LOOP_PREFIX) ? 'event loop' : plain(type);
+}
+
+function isJob(type: string): boolean {
+  return type === JOB_PREFIX || type.startsWith(`${JOB_PREFIX} `);
 }
 
 function whoOf({ type, route, location, pause }: SegmentCulprit): string {
@@ -180,7 +190,12 @@ function whoOf({ type, route, location, pause }: SegmentCulprit): string {
   }
   if (pause !== null) {
     const during = route === null ? '' : ` in ${route}`;
-    return `pause ${pause.number} of ${formatDuration(pause.durationNs)}${during}`;
+    const by = location === null ? '' : `, asked for in ${location}`;
+    return `pause ${pause.number} of ${formatDuration(pause.durationNs)}${during}${by}`;
+  }
+  if (isJob(type)) {
+    const what = jobWords(type.slice(JOB_PREFIX.length).trim(), location);
+    return [route ?? 'no request', what].filter((text) => text !== '').join('  ');
   }
   if (type.startsWith(LOOP_PREFIX)) {
     return loopWords(type.slice(LOOP_PREFIX.length));

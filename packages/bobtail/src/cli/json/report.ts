@@ -122,12 +122,16 @@ export interface IoShare {
   readonly sharedNs: number;
 }
 
-/** What made tail requests queue. */
+/** What made tail requests wait: for the loop thread, or for a thread of the pool (`job`). */
 export interface Culprit {
-  readonly kind: 'event' | 'gc' | 'loop' | 'cpu';
+  readonly kind: 'event' | 'gc' | 'loop' | 'cpu' | 'job';
   readonly route: string | null;
+  /** Kind of the callback, of the collection …; of a job what it worked on. */
   readonly type: string;
-  /** `function file:line:column`: in the source, where a source map leads to it. */
+  /**
+   * `function file:line:column`: in the source, where a source map leads to it. Of a collection who
+   * asked for it, of a job the code that it was started in.
+   */
   readonly location: string | null;
   /** The same in what ran, if `location` is in a source. */
   readonly generatedLocation: string | null;
@@ -135,6 +139,7 @@ export interface Culprit {
   readonly inflictedNs: number;
   readonly victims: number;
   readonly occurrences: number;
+  /** The most that one request waited for one of them. */
   readonly longestNs: number;
 }
 

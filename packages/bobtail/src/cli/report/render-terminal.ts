@@ -1,6 +1,6 @@
 /** A report as text for the terminal: the answer first, then where the time went and what to do. */
 import type { Colors } from '../console';
-import type { Breakdown, Report } from '../json/report';
+import type { Breakdown, Culprit, Report } from '../json/report';
 import { plain } from '../text/plain';
 import { plainNear } from '../text/recorded-text';
 import { alignRows, type Column, wrapWords } from '../text/table';
@@ -15,6 +15,7 @@ import {
   impactOf,
   ioParts,
   noteLines,
+  OVERLAP,
   overall,
   pauseCounts,
   pausePlace,
@@ -218,7 +219,7 @@ function culpritLines(report: Report, look: Look): string[] {
     .map((culprit) => [
       `  ${formatDuration(culprit.inflictedNs / Math.max(1, tail.count))}`,
       culpritName(culprit),
-      culprit.kind === 'event' ? plain(culprit.type) : '',
+      culpritType(culprit),
       plainNear(culpritPlace(culprit)),
       culpritCounts(culprit),
     ]);
@@ -234,6 +235,11 @@ function culpritLines(report: Report, look: Look): string[] {
     ...alignRows(columns, rows, look.width),
     ...moreLine(culprits.length - CULPRITS_SHOWN, 'culprit', look),
   ];
+}
+
+/** Kind of a callback, or that it was in the pool. */
+function culpritType({ kind, type }: Culprit): string {
+  return kind === 'event' ? plain(type) : kind === 'job' ? 'in the pool' : '';
 }
 
 function pauseLines(report: Report, look: Look): string[] {
@@ -281,5 +287,5 @@ function findingLines(report: Report, look: Look): string[] {
     `  ${index + 1}  ${look.colors.bold(plainNear(finding.action))}`,
     ...wrapWords(plainNear(finding.sentence) + impactOf(finding), look.width, '     '),
   ]);
-  return [look.colors.bold('what to do'), ...lines];
+  return [`${look.colors.bold('what to do')} ${look.colors.dim(`(${OVERLAP})`)}`, ...lines];
 }

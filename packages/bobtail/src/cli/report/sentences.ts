@@ -52,7 +52,7 @@ function mainShare(row: Breakdown | undefined, of: 'it' | 'the tail'): string {
     [row.queueNs, 'is queueing behind others'],
     [row.ioNs, 'is waiting for I/O'],
     [row.execNs, 'is running its own code'],
-    [row.unattributedNs, 'is not explained'],
+    [row.unattributedNs, 'is not accounted for'],
   ];
   const [largestNs, words] = kinds.reduce((best, one) => (one[0] > best[0] ? one : best));
   return ` ${formatShare(largestNs, row.latencyNs)} of ${of} ${words}${mainWork(row)}.`;
@@ -208,26 +208,37 @@ export type CulpritNames = Pick<Culprit, 'kind' | 'route' | 'type' | 'location'>
 export function culpritName(culprit: CulpritNames): string {
   switch (culprit.kind) {
     case 'gc':
-      return plain(culprit.type);
+      return plain(culprit.type) + (culprit.route === null ? '' : ` in ${plain(culprit.route)}`);
     case 'cpu':
       return NOT_RUNNING;
     case 'loop':
       return plain(culprit.route ?? 'event loop');
     case 'event':
+    case 'job':
       return plain(culprit.route ?? 'no request');
   }
 }
 
-/** Where it was, as far as there is a place: code for callbacks, nothing for collections. */
+/**
+ * Where it was, as far as there is a place: code for callbacks and for collections that were asked
+ * for, what a job worked on and where it was started.
+ */
 export function culpritPlace(culprit: CulpritNames): string {
   switch (culprit.kind) {
     case 'loop':
       return loopWords(culprit.type);
     case 'cpu':
       return notRunningWords(culprit.type);
+    case 'job':
+      return jobWords(culprit.type, culprit.location);
     default:
       return culprit.location ?? '';
   }
+}
+
+/** `fs.read /data/a.json, started in load app.js:7:3`. */
+export function jobWords(type: string, location: string | null): string {
+  return location === null ? plain(type) : `${plain(type)}, started in ${location}`;
 }
 
 /** Why a thread that could run did not. */
@@ -250,18 +261,19 @@ export function loopWords(type: string): string {
 }
 
 /**
- * `214 times, longest 62.0 ms, 12 requests waited`; the loop itself and not running have no events
- * to count.
+ * `214 times, 12 requests waited, up to 62.0 ms at once`; the loop itself and not running have no
+ * events to count. How long one held the loop is not told: it may have begun before a waiter came.
  */
 export function culpritCounts(culprit: Culprit): string {
   const { victims, occurrences, longestNs } = culprit;
+  const most = `up to ${formatDuration(longestNs)} at once`;
+  const waited = `${countOf(victims, 'request')} waited, ${most}`;
   if (culprit.kind === 'loop' || culprit.kind === 'cpu') {
-    return `longest ${formatDuration(longestNs)}, ${countOf(victims, 'request')} waited`;
+    return waited;
   }
-  const many = culprit.kind === 'gc' ? 'pauses' : 'times';
+  const many = { gc: 'pauses', job: 'jobs', event: 'times' }[culprit.kind];
   const times = occurrences === 1 ? 'once' : `${formatCount(occurrences)} ${many}`;
-  const longest = occurrences === 1 ? '' : `, longest ${formatDuration(longestNs)}`;
-  return `${times}${longest}, ${countOf(victims, 'request')} waited`;
+  return `${times}, ${waited}`;
 }
 
 /** The longest collections that delayed the tail. */
@@ -291,6 +303,9 @@ export function pauseVictims({ requests, tailVictims }: Pause, count: number): s
   return named.map((one) => one.id).join(' ') + (more > 0 ? ` and ${formatCount(more)} more` : '');
 }
 
+/** Beside the findings: the same time may be told as a queue, as a collection and as a culprit. */
+export const OVERLAP = 'the shares overlap, for they cut the same time in several ways';
+
 /** What to do; that a percentile is not told stands among the notes. */
 export function advice(report: Report): Finding[] {
   return report.findings.filter(({ code }) => code !== 'too-few-requests');
@@ -313,16 +328,20 @@ export function isNotAskedFor(report: Report, mechanism: string): boolean {
   );
 }
 
-/** How far the report can be trusted: explained, inferred, truncated, lost, not available. */
+/**
+ * How far the report can be trusted: accounted for, inferred, truncated, lost, not available.
+ * Accounted for is what has a segment, which is not to say that its cause is known.
+ */
 export function trustParts(report: Report): string[] {
   const parts: string[] = [];
   const row = overall(report, 'tail');
   const lost = Object.entries(report.losses).filter(([, count]) => count > 0);
   if (row !== undefined && row.latencyNs > 0) {
-    const explained = (1 - row.unattributedNs / row.latencyNs) * 100;
+    const accounted = (1 - row.unattributedNs / row.latencyNs) * 100;
     // Rounded down: 100 % must mean everything.
-    const of = lost.length > 0 ? ' of what was recorded' : '';
-    parts.push(`explained ${(Math.floor(explained * 10) / 10).toFixed(1)} %${of}`);
+    const time = lost.length > 0 ? 'recorded time' : 'time';
+    const share = (Math.floor(accounted * 10) / 10).toFixed(1);
+    parts.push(`accounted for ${share} % of the tail's ${time}`);
   }
   const { inferred, truncated } = report.requests;
   if (inferred > 0) {

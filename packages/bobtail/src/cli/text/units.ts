@@ -32,7 +32,7 @@ function threeDigits(value: number): string {
   return value >= 9.995 ? value.toFixed(1) : value.toFixed(2);
 }
 
-/** `48.2 ms [45.9–51.0]`: the interval in the unit of the value. */
+/** `48.2 ms [45.9–51.0, 95 %]`: the interval in the unit of the value, and how sure it is. */
 export function formatInterval(valueNs: number, interval?: readonly [number, number]): string {
   const text = formatDuration(valueNs);
   if (interval === undefined) {
@@ -41,8 +41,8 @@ export function formatInterval(valueNs: number, interval?: readonly [number, num
   const [low, high] = interval.map(formatDuration) as [string, string];
   const unit = text.slice(text.lastIndexOf(' '));
   return low.endsWith(unit) && high.endsWith(unit)
-    ? `${text} [${low.slice(0, -unit.length)}–${high.slice(0, -unit.length)}]`
-    : `${text} [${low}–${high}]`;
+    ? `${text} [${low.slice(0, -unit.length)}–${high.slice(0, -unit.length)}, 95 %]`
+    : `${text} [${low}–${high}, 95 %]`;
 }
 
 /** `6 %`; `<1 %` for what is there but rounds away; `–` where there is nothing to divide by. */

@@ -10,7 +10,7 @@ import { useDiffLook } from './look';
 const LIMITS = [
   'More and less are told only where the interval excludes 0 and the change exceeds the noise.',
   'The noise is what halves of one and the same recording differ by.',
-  'Of tails that a few incidents make, intervals hold the truth less often than in 95 of 100.',
+  'Intervals are of 95 %. In simulated services they held the truth in 84 to 100 of 100 pairs of recordings, the least where a few incidents make the tail.',
   'A percentile needs ten requests beyond it in each recording, eight blocks of time, and slow requests in five of them (eight, of fewer than a hundred).',
   'Two recordings can be compared only under the same load on the same machine.',
 ];
