@@ -206,7 +206,9 @@ export function Advice() {
         </h3>
       )}
       {own.length === 0 && name !== null && (
-        <p class="none">Nothing: hardly any of the tail is of this route.</p>
+        <p class="none">
+          None: little of the tail is of this route, or it stands for many routes together.
+        </p>
       )}
       <Findings findings={own} />
       {name !== null && others.length > 0 && (
