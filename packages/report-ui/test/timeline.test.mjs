@@ -240,7 +240,7 @@ async function shownOf(t, route) {
 
 test('planted collections are in their lane, with their kinds and times', async (t) => {
   const { drawn, collections } = await shownOf(t, '/gc');
-  assert.ok(collections.some(({ kind }) => kind === 'mark-compact'));
+  assert.ok(collections.some(({ kind }) => kind === 'mark-compact (asked for)'));
   const boxes = drawn.interruptions.filter(({ classes }) => classes === 'fill-gc');
   for (const box of boxes) assert.equal(laneOf(drawn, box), 'gc, jit, ic');
 });

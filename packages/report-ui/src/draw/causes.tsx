@@ -198,7 +198,7 @@ export function Advice() {
   return (
     <section aria-labelledby="advice">
       <h2 id="advice">What to do</h2>
-      <p class="note">Mind that {OVERLAP}.</p>
+      <p class="count">Mind that {OVERLAP}.</p>
       {!isOwnTail && <p class="note">For all processes, and the report's own tail.</p>}
       {name !== null && (
         <h3>
