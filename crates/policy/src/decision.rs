@@ -42,13 +42,17 @@ impl Reasons {
     /// A request would miss its target; in replays only.
     pub const TARGET: Self = Self(32);
 
-    const NAMES: [(Self, &'static str); 6] = [
+    /// The loop has not caught up for long, or soon will not have.
+    pub const BACKLOG: Self = Self(64);
+
+    const NAMES: [(Self, &'static str); 7] = [
         (Self::COLLECTION, "collection"),
         (Self::QUEUE_LENGTH, "queue length"),
         (Self::HEAD, "head"),
         (Self::HOLD, "hold"),
         (Self::REQUEST, "request"),
         (Self::TARGET, "target"),
+        (Self::BACKLOG, "backlog"),
     ];
 
     /// Whether there is none.

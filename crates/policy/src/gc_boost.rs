@@ -7,17 +7,15 @@
 use std::fmt;
 
 use crate::arguments::{Arguments, duration_text};
-use crate::average::RunningAverage;
 use crate::decision::{Decider, Decision, LeverFacts, Reasons};
 use crate::error::PolicyError;
 use crate::hold::Hold;
-use crate::reading::{Collection, CollectionKind, Reading};
+use crate::pauses::Pauses;
+use crate::reading::{CollectionKind, Reading};
 
 pub(crate) const NAME: &str = "gc-boost";
 const HOLD_DEFAULT_NS: u64 = 1_000_000;
 pub(crate) const HOLD_MAX_NS: u64 = 1_000_000_000;
-/// Collections of one kind over which their length is averaged.
-const PAUSE_WINDOW: u32 = 8;
 
 /// Boost collections.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,8 +60,7 @@ impl GcBoost {
         GcBoostDecider {
             worthwhile_ns: self.worth * lever.latency_ns as f64,
             hold: Hold::new(self.hold_ns),
-            under_way: None,
-            pauses: CollectionKind::ALL.map(|_| Pauses::default()),
+            pauses: Pauses::new(),
         }
     }
 }
@@ -80,54 +77,20 @@ impl fmt::Display for GcBoost {
 pub struct GcBoostDecider {
     worthwhile_ns: f64,
     hold: Hold,
-    under_way: Option<Collection>,
-    pauses: [Pauses; CollectionKind::ALL.len()],
-}
-
-/// How long collections of one kind took.
-#[derive(Debug, Clone, Copy)]
-struct Pauses {
-    count: u64,
-    sum_ns: u64,
-    average: RunningAverage,
-}
-
-impl Default for Pauses {
-    fn default() -> Self {
-        Self {
-            count: 0,
-            sum_ns: 0,
-            average: RunningAverage::new(PAUSE_WINDOW),
-        }
-    }
+    pauses: Pauses,
 }
 
 impl GcBoostDecider {
-    /// Learns how long a collection took, as soon as it is over.
-    fn learn(&mut self, reading: &Reading) {
-        if reading.collection == self.under_way {
-            return;
-        }
-        if let Some(ended) = self.under_way {
-            let pauses = &mut self.pauses[ended.kind.index()];
-            let pause_ns = reading.now_ns.saturating_sub(ended.begin_ns);
-            pauses.count += 1;
-            pauses.sum_ns = pauses.sum_ns.saturating_add(pause_ns);
-            pauses.average.update(pauses.sum_ns, pauses.count);
-        }
-        self.under_way = reading.collection;
-    }
-
     /// Before enough of a kind were seen, each is boosted.
     fn is_worthwhile(&self, kind: CollectionKind) -> bool {
-        let expected_ns = self.pauses[kind.index()].average.get();
+        let expected_ns = self.pauses.expected_ns(kind);
         expected_ns.is_none_or(|expected_ns| expected_ns >= self.worthwhile_ns)
     }
 }
 
 impl Decider for GcBoostDecider {
     fn decide(&mut self, reading: &Reading) -> Decision {
-        self.learn(reading);
+        self.pauses.learn(reading);
         let collects = reading
             .collection
             .is_some_and(|now| self.is_worthwhile(now.kind));

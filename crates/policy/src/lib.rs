@@ -18,14 +18,17 @@
 
 #![forbid(unsafe_code)]
 
+mod ages;
 mod arguments;
 mod average;
 mod combined;
+mod deadline;
 mod decision;
 mod energy;
 mod error;
 mod gc_boost;
 mod hold;
+mod pauses;
 mod policy;
 mod queue_boost;
 mod reading;
@@ -34,6 +37,7 @@ mod static_speed;
 
 pub use arguments::{duration_text, parse_duration_ns};
 pub use combined::Combined;
+pub use deadline::Deadline;
 pub use decision::{Decider, Decision, LeverFacts, Reasons};
 pub use energy::{ModelledEnergy, relative_power};
 pub use error::{PolicyError, Problem};

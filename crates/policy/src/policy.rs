@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arguments::Arguments;
 use crate::combined::{self, Combined};
+use crate::deadline::{self, Deadline};
 use crate::decision::{Decider, LeverFacts};
 use crate::error::{PolicyError, Problem};
 use crate::gc_boost::{self, GcBoost};
@@ -22,12 +23,13 @@ pub enum Policy {
     GcBoost(GcBoost),
     QueueBoost(QueueBoost),
     Combined(Combined),
+    Deadline(Deadline),
 }
 
 type Parse = fn(Arguments<'_>) -> Result<Policy, PolicyError>;
 
 /// Every policy, by its name.
-const POLICIES: [(&str, Parse); 4] = [
+const POLICIES: [(&str, Parse); 5] = [
     (static_speed::NAME, |text| {
         StaticSpeed::parse(text).map(Policy::Static)
     }),
@@ -39,6 +41,9 @@ const POLICIES: [(&str, Parse); 4] = [
     }),
     (combined::NAME, |text| {
         Combined::parse(text).map(Policy::Combined)
+    }),
+    (deadline::NAME, |text| {
+        Deadline::parse(text).map(Policy::Deadline)
     }),
 ];
 
@@ -58,6 +63,7 @@ impl Policy {
             Self::GcBoost(policy) => Box::new(policy.start(lever)),
             Self::QueueBoost(policy) => Box::new(policy.start()),
             Self::Combined(policy) => Box::new(policy.start(lever)),
+            Self::Deadline(policy) => Box::new(policy.start()),
         }
     }
 }
@@ -104,6 +110,7 @@ impl fmt::Display for Policy {
             Self::GcBoost(policy) => policy.fmt(f),
             Self::QueueBoost(policy) => policy.fmt(f),
             Self::Combined(policy) => policy.fmt(f),
+            Self::Deadline(policy) => policy.fmt(f),
         }
     }
 }

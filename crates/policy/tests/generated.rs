@@ -1,8 +1,8 @@
 //! What must hold for every policy on every loop.
 
 use bobtail_policy::{
-    Collection, CollectionKind, Combined, Decider, Decision, GcBoost, LeverFacts, LoopTotals,
-    Policy, QueueBoost, Reading, Reasons, Speed,
+    Collection, CollectionKind, Combined, Deadline, Decider, Decision, GcBoost, LeverFacts,
+    LoopTotals, Policy, QueueBoost, Reading, Reasons, Speed,
 };
 use proptest::prelude::*;
 
@@ -65,12 +65,23 @@ fn queue_boosts() -> impl Strategy<Value = QueueBoost> {
     })
 }
 
+fn deadlines() -> impl Strategy<Value = Deadline> {
+    let times = (0..4_000_000_u64, 1_000..1_000_000_u64);
+    (0.01..0.9_f64, 0.05..=1.0_f64, times).prop_map(|(share, chance, times)| Deadline {
+        share,
+        chance,
+        hold_ns: times.0,
+        period_ns: times.1,
+    })
+}
+
 fn policies() -> impl Strategy<Value = Policy> {
     prop_oneof![
         gc_boosts().prop_map(Policy::GcBoost),
         queue_boosts().prop_map(Policy::QueueBoost),
         (gc_boosts(), queue_boosts())
             .prop_map(|(gc, queue)| Policy::Combined(Combined { gc, queue })),
+        deadlines().prop_map(Policy::Deadline),
     ]
 }
 
@@ -86,6 +97,7 @@ fn hold_ns(policy: &Policy) -> u64 {
     match policy {
         Policy::GcBoost(policy) => policy.hold_ns,
         Policy::QueueBoost(policy) => policy.hold_ns,
+        Policy::Deadline(policy) => policy.hold_ns,
         Policy::Combined(policy) => policy.gc.hold_ns.min(policy.queue.hold_ns),
         _ => 0,
     }
@@ -123,7 +135,13 @@ proptest! {
             prop_assert!(!is(Reasons::COLLECTION) || reading.collection.is_some());
             prop_assert!(!is(Reasons::QUEUE_LENGTH) || reading.queue_length > 0);
             prop_assert!(!is(Reasons::HEAD) || reading.head_ns > 0);
-            if is(Reasons::COLLECTION) || is(Reasons::QUEUE_LENGTH) || is(Reasons::HEAD) {
+            let reasons = [
+                Reasons::COLLECTION,
+                Reasons::QUEUE_LENGTH,
+                Reasons::HEAD,
+                Reasons::BACKLOG,
+            ];
+            if reasons.into_iter().any(is) {
                 reason_ended_ns = Some(reading.now_ns);
             } else if is(Reasons::HOLD) {
                 let since_ns = reading.now_ns - reason_ended_ns.unwrap();

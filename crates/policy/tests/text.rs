@@ -24,6 +24,10 @@ fn settings_have_defaults_and_every_policy_writes_all_of_them() {
             "combined:gc-hold=0ns,gc-worth=1,k-length=2.5,k-head=2.5,release=1,length-min=1,\
              head-min=0ns,hold=1ms,period=200us,window=256",
         ),
+        (
+            "deadline:chance=0.3",
+            "deadline:share=0.17,chance=0.3,hold=0ns,period=200us",
+        ),
     ];
     for (text, whole) in cases {
         let policy: Policy = text.parse().unwrap();
@@ -38,13 +42,13 @@ fn a_refusal_says_what_where_and_what_would_be_right() {
         (
             "rubick",
             "policy \"rubick\", character 1: there is no policy \"rubick\"; \
-             there are static, gc-boost, queue-boost, combined",
+             there are static, gc-boost, queue-boost, combined, deadline",
         ),
         (
             "rubik:tail=99",
             "policy \"rubik:tail=99\", character 1: rubik is for replays only (bobtail whatif \
              --policy rubik), since no live sensor tells what it decides by; live there are \
-             static, gc-boost, queue-boost, combined",
+             static, gc-boost, queue-boost, combined, deadline",
         ),
         (
             "queue-boost:k=0.5",

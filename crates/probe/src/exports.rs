@@ -291,13 +291,14 @@ fn read_driver_with(scope: Scope) -> Value {
     let counts = counters::COUNTERS.read();
     let result = scope.object();
     let set = |name: &CStr, value: u64| scope.set(result, name, scope.number(value as f64));
-    let [collections, lengths, heads] = counts.by_reason;
+    let [collections, lengths, heads, backlogs] = counts.by_reason;
     set(c"looks", counts.looks);
     set(c"boosts", counts.boosts);
     set(c"boostedNs", counts.boosted_until_ns(monotonic_ns()));
     set(c"forCollection", collections);
     set(c"forQueueLength", lengths);
     set(c"forHead", heads);
+    set(c"forBacklog", backlogs);
     set(c"refused", counts.refused);
     result
 }

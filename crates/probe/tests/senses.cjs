@@ -205,6 +205,19 @@ async function longEvent() {
   return { before, after: readDriver() };
 }
 
+/** Backlogs of 2 ms until they are known, then one of 300 ms. */
+async function oldBacklog() {
+  sense();
+  drive({ policy: 'deadline', ...LEVER });
+  for (let n = 0; n < 150; n++) {
+    await new Promise((resolve) => require('node:fs').stat('/', resolve));
+    spin(2);
+  }
+  const before = readDriver();
+  spin(300);
+  return { before, after: readDriver() };
+}
+
 function notDriven() {
   const codes = {};
   for (const [what, options] of Object.entries({
@@ -218,7 +231,7 @@ function notDriven() {
   return codes;
 }
 
-const driving = { collectionsBoosted, longEvent, notDriven };
+const driving = { collectionsBoosted, longEvent, oldBacklog, notDriven };
 const scenarios = {
   ...driving,
   queue,

@@ -113,6 +113,13 @@ for (const node of nodes) {
       assert.ok(after.boostedNs - before.boostedNs >= 1e6, JSON.stringify({ before, after }));
     });
 
+    it('drive a lever while a backlog is older than others were', async (t) => {
+      if (!mayBeRealTime) return leaveOut(t, 'needs root for real-time threads');
+      const { before, after } = await run(node, temporary(t), 'oldBacklog', { script });
+      assert.ok(after.boostedNs > before.boostedNs, JSON.stringify({ before, after }));
+      assert.ok(after.forBacklog > 0, JSON.stringify({ before, after }));
+    });
+
     it('do not drive what there is not', async (t) => {
       assert.deepEqual(await run(node, temporary(t), 'notDriven', { script }), {
         policy: 'BOBTAIL_POLICY',

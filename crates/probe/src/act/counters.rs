@@ -14,8 +14,9 @@ pub struct Counts {
     pub boosted_ns: u64,
     /// When the one under way began (CLOCK_MONOTONIC); 0 none.
     pub boosted_since_ns: u64,
-    /// Boosts that began for a collection, a long queue, a long event; one may have several.
-    pub by_reason: [u64; 3],
+    /// Boosts that began for a collection, a long queue, a long event, an old backlog; one may have
+    /// several.
+    pub by_reason: [u64; 4],
     /// Changes the lever refused.
     pub refused: u64,
 }
@@ -43,7 +44,7 @@ pub static COUNTERS: Counters = Counters(Mutex::new(Counts {
     boosts: 0,
     boosted_ns: 0,
     boosted_since_ns: 0,
-    by_reason: [0; 3],
+    by_reason: [0; 4],
     refused: 0,
 }));
 

@@ -35,7 +35,12 @@ static IS_DRIVING: AtomicBool = AtomicBool::new(false);
 /// The driver sleeps until a loop goes to work.
 static IS_ASLEEP: AtomicBool = AtomicBool::new(false);
 
-const REASONS: [Reasons; 3] = [Reasons::COLLECTION, Reasons::QUEUE_LENGTH, Reasons::HEAD];
+const REASONS: [Reasons; 4] = [
+    Reasons::COLLECTION,
+    Reasons::QUEUE_LENGTH,
+    Reasons::HEAD,
+    Reasons::BACKLOG,
+];
 
 /// A collection begins or ends: a moment to decide. For the loop's thread.
 pub fn note_collection() {
@@ -401,7 +406,7 @@ mod tests {
             [Speed::Base, Speed::Peak, Speed::Base]
         );
         let counts = counters.read();
-        assert_eq!((counts.boosts, counts.by_reason), (1, [1, 0, 0]));
+        assert_eq!((counts.boosts, counts.by_reason), (1, [1, 0, 0, 0]));
         assert_eq!(counts.boosted_until_ns(9_000_000), 1_198_000);
     }
 

@@ -36,6 +36,7 @@ const COUNTERS = {
   forCollection: 3,
   forQueueLength: 0,
   forHead: 1,
+  forBacklog: 0,
   refused: 2,
 };
 

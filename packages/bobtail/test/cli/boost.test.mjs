@@ -162,6 +162,7 @@ const COUNTERS = {
   forCollection: 3,
   forQueueLength: 0,
   forHead: 1,
+  forBacklog: 0,
   refused: 0,
 };
 

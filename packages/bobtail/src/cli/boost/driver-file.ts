@@ -24,6 +24,7 @@ export interface DriverCounters {
   readonly forCollection: number;
   readonly forQueueLength: number;
   readonly forHead: number;
+  readonly forBacklog: number;
   /** Changes the lever refused. */
   readonly refused: number;
 }

@@ -54,8 +54,13 @@ export function metricsOf({ summary, counted, recent }: Live): Metric[] {
   ]);
   const metrics: Metric[] = [info];
   if (counters !== null) {
-    const { boosts, boostedNs, forCollection, forQueueLength, forHead } = counters;
-    const reasons = { collection: forCollection, queue_length: forQueueLength, head: forHead };
+    const { boosts, boostedNs } = counters;
+    const reasons = {
+      collection: counters.forCollection,
+      queue_length: counters.forQueueLength,
+      head: counters.forHead,
+      backlog: counters.forBacklog,
+    };
     metrics.push(
       counter('bobtail_boosts_total', 'Boosts that began', '1', boosts),
       {

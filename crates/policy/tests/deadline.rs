@@ -1,0 +1,148 @@
+//! `deadline` on loops that are drawn as backlogs: how long each is, and how long the loop waits
+//! after it. Looks are 0.2 ms apart, and each backlog is one event.
+
+use bobtail_policy::{
+    Collection, CollectionKind, Decider, LeverFacts, LoopTotals, Policy, Reading, Reasons, Speed,
+};
+
+const LOOK_NS: u64 = 200_000;
+const MS: u64 = 1_000_000;
+
+struct Loop {
+    decider: Box<dyn Decider>,
+    now_ns: u64,
+    totals: LoopTotals,
+}
+
+impl Loop {
+    fn under(policy: &str) -> Self {
+        let policy: Policy = policy.parse().unwrap();
+        Self {
+            decider: policy.start(&LeverFacts::default()),
+            now_ns: MS,
+            totals: LoopTotals::default(),
+        }
+    }
+
+    fn look(&mut self, head_ns: u64, collection: Option<Collection>) -> bool {
+        let reading = Reading {
+            now_ns: self.now_ns,
+            collection,
+            head_ns,
+            totals: self.totals,
+            ..Reading::default()
+        };
+        let decision = self.decider.decide(&reading);
+        let is_boosted = decision.speed == Speed::Peak;
+        let is_told = decision.reasons.contains(Reasons::BACKLOG);
+        assert_eq!(is_told || decision.reasons == Reasons::HOLD, is_boosted);
+        is_boosted
+    }
+
+    /// A backlog and its end; its age when the boost began, if one did.
+    fn backlog(&mut self, long_ns: u64) -> Option<u64> {
+        let mut boosted_from = None;
+        for head_ns in (LOOK_NS..=long_ns).step_by(LOOK_NS as usize) {
+            self.now_ns += LOOK_NS;
+            if self.look(head_ns, None) {
+                boosted_from.get_or_insert(head_ns);
+            } else {
+                assert_eq!(boosted_from, None, "it lasts until the loop has caught up");
+            }
+        }
+        self.totals.events += 1;
+        self.totals.events_ns += long_ns;
+        boosted_from
+    }
+
+    fn wait(&mut self, long_ns: u64) {
+        self.now_ns += long_ns;
+        assert!(!self.look(0, None), "nothing is to be done");
+    }
+
+    /// Backlogs of two kinds, so many of the short for each of the long.
+    fn learns(&mut self, times: u32, short: (u32, u64), long_ns: u64) {
+        for _ in 0..times {
+            for _ in 0..short.0 {
+                self.backlog(short.1);
+                self.wait(MS);
+            }
+            self.backlog(long_ns);
+            self.wait(MS);
+        }
+    }
+
+    fn collects(&mut self, kind: CollectionKind, long_ns: u64) -> bool {
+        self.now_ns += LOOK_NS;
+        let begin_ns = self.now_ns;
+        let is_boosted = self.look(LOOK_NS, Some(Collection { kind, begin_ns }));
+        self.now_ns += long_ns;
+        self.look(LOOK_NS + long_ns, None);
+        self.totals.events += 1;
+        self.totals.events_ns += LOOK_NS + long_ns;
+        self.wait(MS);
+        is_boosted
+    }
+}
+
+#[test]
+fn long_backlogs_are_boosted_as_soon_as_they_outlast_the_short_ones() {
+    let mut one = Loop::under("deadline");
+    assert_eq!(one.backlog(10 * MS), None, "nothing is known yet");
+    one.wait(MS);
+    one.learns(100, (20, 400_000), 8 * MS);
+    let age_ns = one.backlog(8 * MS).expect("boosted");
+    assert!((400_000..=800_000).contains(&age_ns), "{age_ns}");
+    one.wait(MS);
+    assert_eq!(one.backlog(400_000), None);
+}
+
+#[test]
+fn where_all_are_alike_only_what_is_late_is_boosted() {
+    let mut one = Loop::under("deadline:share=0.01,chance=1");
+    one.learns(400, (0, 0), 4 * MS);
+    let age_ns = one.backlog(40 * MS).expect("boosted");
+    assert!(age_ns > 3 * MS, "{age_ns}");
+}
+
+#[test]
+fn a_backlog_of_many_events_is_one_and_a_wait_ends_it() {
+    let mut one = Loop::under("deadline");
+    one.learns(100, (20, 400_000), 8 * MS);
+    // Events of 0.3 ms without a wait between them.
+    let mut first_ns = None;
+    for at in 1..30_u64 {
+        one.now_ns += LOOK_NS;
+        let busy_ns = at * LOOK_NS;
+        one.totals.events_ns += LOOK_NS;
+        if one.look(1_000, None) {
+            first_ns.get_or_insert(busy_ns);
+        }
+    }
+    assert!(first_ns.expect("boosted") <= MS);
+    one.wait(60_000);
+}
+
+#[test]
+fn a_collection_that_will_take_long_is_boosted_at_once() {
+    let mut one = Loop::under("deadline");
+    one.learns(100, (20, 400_000), 8 * MS);
+    let all =
+        |one: &mut Loop, kind, long_ns| (0..20).map(|_| one.collects(kind, long_ns)).collect();
+    let scavenges: Vec<bool> = all(&mut one, CollectionKind::Scavenge, LOOK_NS);
+    assert!(scavenges[0], "it may be long");
+    assert!(!scavenges[19], "it never was");
+    let marks: Vec<bool> = all(&mut one, CollectionKind::MarkCompact, 10 * MS);
+    assert!(marks.iter().all(|is_boosted| *is_boosted), "{marks:?}");
+}
+
+#[test]
+fn a_boost_lasts_its_hold() {
+    let mut one = Loop::under("deadline:hold=900us");
+    one.learns(100, (20, 400_000), 8 * MS);
+    let from_ns = one.backlog(MS).expect("boosted");
+    // It caught up, for longer than a look at the kernel takes.
+    one.now_ns += 60_000;
+    assert!(one.look(0, None));
+    one.wait(900_000 - (MS + 60_000 - from_ns));
+}
