@@ -13,7 +13,7 @@ const OUT = join(here, '..', 'bobtail', 'dist', 'page');
 /** Stands where the data goes; `packages/bobtail/src/cli/page/page-file.ts` knows it, too. */
 const GAP = '@@BOBTAIL-DATA@@';
 /** The pages by the names of their entry points. */
-const TITLES = { report: 'Bobtail report', diff: 'Bobtail diff' };
+const TITLES = { report: 'Bobtail report', diff: 'Bobtail diff', whatif: 'Bobtail what if' };
 
 const hashOf = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 

@@ -12,9 +12,10 @@ use bobtail_trace::record::Ns;
 use crate::components::Components;
 use crate::follower::{Follower, Sees};
 use crate::foresight::Foresight;
+use crate::ledger::Ledger;
 use crate::model::Model;
 use crate::policy_outcome::percentile_ns;
-use crate::replay::{at_base_speed, replay_all};
+use crate::replay::{at_base_speed, replay_ahead, replay_all};
 use crate::rubik::Rubik;
 use crate::scenario::Scenario;
 use crate::scheme::{Drive, Scheme};
@@ -73,10 +74,17 @@ impl Ahead {
         };
         let (base, aim) = match scheme {
             Scheme::Policy(_) => return Self::none(),
-            Scheme::Oracle { tail } => {
+            Scheme::Oracle { tail, energy } => {
                 let base = base();
                 let from_ns = tail_ns(models, &base, tail);
-                (base, Aim::Slow { from_ns })
+                let ahead = Self {
+                    base,
+                    aim: Some(Aim::Slow { from_ns }),
+                };
+                return match energy {
+                    Some(budget) => ahead.within(budget, models, scenario, components),
+                    None => ahead,
+                };
             }
             Scheme::Adrenaline { tail, types } => {
                 let base = base();
@@ -98,6 +106,44 @@ impl Ahead {
             base,
             aim: Some(aim),
         }
+    }
+
+    /// For as many requests, slowest first, as there is energy for. More of them take more, but
+    /// for a boost here and there that makes others shorter; what is kept was within the budget.
+    fn within(
+        mut self,
+        budget: f64,
+        models: &[Model],
+        scenario: &Scenario,
+        components: &Components,
+    ) -> Self {
+        let mut slowest: Vec<u64> = self.base.iter().flatten().map(|one| one.0).collect();
+        slowest.sort_unstable_by(|a, b| b.cmp(a));
+        slowest.dedup();
+        // So many are known to be within it, and one more than so many not to be.
+        let (mut within, mut beyond) = (0, slowest.len() + 1);
+        let from_ns = |count: usize| match count {
+            0 => u64::MAX,
+            _ => slowest[count - 1],
+        };
+        while beyond - within > 1 {
+            let count = within + (beyond - within) / 2;
+            self.aim = Some(Aim::Slow {
+                from_ns: from_ns(count),
+            });
+            let mut ledger = Ledger::default();
+            let loops = replay_ahead(models, scenario, components, &self);
+            loops.iter().for_each(|one| ledger.add(&one.ledger));
+            if ledger.relative_energy() <= budget {
+                within = count;
+            } else {
+                beyond = count;
+            }
+        }
+        self.aim = Some(Aim::Slow {
+            from_ns: from_ns(within),
+        });
+        self
     }
 
     fn none() -> Self {

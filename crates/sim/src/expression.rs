@@ -437,7 +437,13 @@ mod tests {
         assert!(drive.scheme.to_string().contains("k-head=3"));
         assert!(drive.scheme.to_string().contains("hold=2ms"));
         let oracle = parsed("policy=oracle").drive.expect("a policy");
-        assert_eq!(oracle.scheme, Scheme::Oracle { tail: 99.0 });
+        assert_eq!(
+            oracle.scheme,
+            Scheme::Oracle {
+                tail: 99.0,
+                energy: None
+            }
+        );
         assert_eq!(
             error("gc=0.7,policy=gc-bost"),
             "unknown policy `gc-bost`, at position 15 of `gc=0.7,policy=gc-bost`; \

@@ -27,6 +27,7 @@
 //! | `what_if` | the answer |
 //! | `scheme`, `pace`, `gear`, `domain`, `ledger` | a policy drives a lever, and what it takes |
 //! | `ahead`, `follower`, `foresight`, `rubik` | schemes that decide by requests |
+//! | `frontier` | which schemes no other beats in both tail and energy |
 //! | `refusal` | recordings that cannot be replayed, and why |
 
 #![forbid(unsafe_code)]
@@ -41,6 +42,7 @@ mod expression;
 mod expression_error;
 mod follower;
 mod foresight;
+mod frontier;
 mod gates;
 mod gear;
 #[cfg(test)]
@@ -71,6 +73,7 @@ pub use capture::{Capture, Log};
 pub use components::Components;
 pub use expression::parse;
 pub use expression_error::ExpressionError;
+pub use frontier::{Frontier, FrontierPoint};
 pub use ledger::{AtSpeed, Boost, Ledger};
 pub use model::Model;
 pub use policy_outcome::{PolicyOutcome, Target, TypeOutcome};

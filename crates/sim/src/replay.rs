@@ -21,6 +21,7 @@ use crate::scenario::{Scenario, scaled};
 use crate::turns::in_order;
 use crate::uses::Uses;
 use driven::Driven;
+pub(crate) use together::replay_ahead;
 pub use together::replay_all;
 
 /// What came of it.

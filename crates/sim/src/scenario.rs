@@ -92,6 +92,15 @@ impl Scenario {
         &mut self.resources[at].1
     }
 
+    /// Whether a policy drives, and all else is as recorded.
+    pub(crate) fn changes_policy_alone(&self) -> bool {
+        let without = Self {
+            drive: None,
+            ..self.clone()
+        };
+        self.drive.is_some() && without == Self::unchanged()
+    }
+
     /// Which classes are changed for themselves, in the order `gc`, `jit`, `ic`, `not-running`.
     /// What was not measured is a part of `native`, so with that it may change, but not alone.
     pub fn changes_alone(&self) -> [bool; 4] {

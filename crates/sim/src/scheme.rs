@@ -26,6 +26,9 @@ pub enum Scheme {
     Oracle {
         /// Where the tail begins.
         tail: f64,
+        /// Instead: where it must begin so that all of this energy is used and no more, by that of
+        /// the same time at base speed.
+        energy: Option<f64>,
     },
     /// Adrenaline as the paper compares with it (VEE'19, section 7.2): peak speed while a request
     /// is open of one of the types that are most likely to be in the tail.
@@ -98,6 +101,8 @@ const RUBIK: &str = "rubik";
 const TAIL: f64 = 99.0;
 /// As the paper has it.
 const TAIL_OF_RUBIK: f64 = 99.9;
+/// Budgets that are taken.
+const ENERGIES: RangeInclusive<f64> = 1.0..=100.0;
 /// Targets that are taken.
 const TARGETS_NS: RangeInclusive<u64> = 1_000..=3_600_000_000_000;
 
@@ -110,7 +115,10 @@ impl Scheme {
     pub(crate) fn parse(text: &str) -> Result<Self, SchemeError> {
         let (name, settings) = text.split_once(':').unwrap_or((text, ""));
         let known = match name {
-            ORACLE => Self::Oracle { tail: TAIL },
+            ORACLE => Self::Oracle {
+                tail: TAIL,
+                energy: None,
+            },
             ADRENALINE => Self::Adrenaline {
                 tail: TAIL,
                 types: 1,
@@ -148,13 +156,20 @@ impl Scheme {
         let value_at = (at + key.len() + 1).min(at + setting.len());
         match (self, key) {
             (
-                Self::Oracle { tail } | Self::Adrenaline { tail, .. } | Self::Rubik { tail, .. },
+                Self::Oracle { tail, .. }
+                | Self::Adrenaline { tail, .. }
+                | Self::Rubik { tail, .. },
                 "tail",
             ) => {
                 let number = value.parse().ok().filter(|one| (50.0..100.0).contains(one));
                 let wrong =
                     || format!("tail is \"{value}\", not a percentile from 50 to below 100");
                 *tail = number.ok_or_else(|| error(value_at, wrong()))?;
+            }
+            (Self::Oracle { energy, .. }, "energy") => {
+                let number = value.parse().ok().filter(|one| ENERGIES.contains(one));
+                let wrong = || format!("energy is \"{value}\", not a factor from 1 to 100");
+                *energy = Some(number.ok_or_else(|| error(value_at, wrong()))?);
             }
             (Self::Adrenaline { types, .. }, "types") => {
                 let number = value.parse().ok().filter(|one| (1..=1000).contains(one));
@@ -175,6 +190,7 @@ impl Scheme {
                 let has = match scheme {
                     Self::Adrenaline { .. } => "tail, types",
                     Self::Rubik { .. } => "target, tail",
+                    Self::Oracle { .. } => "energy, tail",
                     _ => "tail",
                 };
                 let problem = format!("{name} has no setting \"{key}\"; it has {has}");
@@ -199,7 +215,10 @@ impl fmt::Display for Scheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Policy(policy) => policy.fmt(f),
-            Self::Oracle { tail } => write!(f, "{ORACLE}:tail={tail}"),
+            Self::Oracle { tail, energy } => match energy {
+                Some(energy) => write!(f, "{ORACLE}:energy={energy}"),
+                None => write!(f, "{ORACLE}:tail={tail}"),
+            },
             Self::Adrenaline { tail, types } => {
                 write!(f, "{ADRENALINE}:tail={tail},types={types}")
             }
@@ -219,6 +238,7 @@ mod tests {
     fn schemes_are_read_with_their_settings_and_errors_tell_where() {
         for text in [
             "oracle:tail=99.9",
+            "oracle:energy=1.05",
             "adrenaline:tail=95,types=3",
             "rubik:tail=99.9",
             "rubik:tail=99,target=12500us",
@@ -230,9 +250,10 @@ mod tests {
             let error = Scheme::parse(text).unwrap_err();
             (error.at, error.problem)
         };
-        let no_key = "oracle has no setting \"k\"; it has tail".to_owned();
+        let no_key = "oracle has no setting \"k\"; it has energy, tail".to_owned();
         assert_eq!(error("oracle:tail=99,k=1"), (15, no_key));
         assert_eq!(error("adrenaline:types=0").0, 17);
+        assert_eq!(error("oracle:energy=0.9").0, 14);
         assert_eq!(error("gc-boost:hold=x").0, 14);
         let no_unit = "target is \"5\", not a duration from 1us to 3600s (us, ms, s)".to_owned();
         assert_eq!(error("rubik:tail=99,target=5"), (21, no_unit));

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::ahead::Aim;
 use crate::components::Components;
+use crate::frontier::{Frontier, FrontierPoint, mark};
 use crate::ledger::Ledger;
 use crate::model::Model;
 use crate::policy_outcome::PolicyOutcome;
@@ -48,6 +49,8 @@ pub struct WhatIf {
     /// The replay without a change.
     pub unchanged: Outcome,
     pub scenarios: Vec<Outcome>,
+    /// Of the scenarios that differ in nothing but a policy; none without one.
+    pub frontier: Option<Frontier>,
     /// Best first.
     pub sensitivity: Vec<Sensitivity>,
     pub notes: Vec<String>,
@@ -133,13 +136,16 @@ pub fn what_if(
         outcome.policy = scenario.drive.as_ref().map(policy);
         outcome
     });
+    let outcomes: Vec<Outcome> = outcomes.collect();
+    let unchanged_outcome = asking.outcome("unchanged".to_owned(), &before, &unchanged);
     Ok(WhatIf {
         requests,
         percentiles: sample.percentiles.clone(),
         notes: notes(&fidelity, requests),
-        scenarios: outcomes.collect(),
+        frontier: frontier(&unchanged_outcome, &outcomes, scenarios),
+        scenarios: outcomes,
         sensitivity: asking.sensitivity(&unchanged),
-        unchanged: asking.outcome("unchanged".to_owned(), &before, &unchanged),
+        unchanged: unchanged_outcome,
         fidelity,
     })
 }
@@ -157,6 +163,48 @@ struct Sum {
     pool_use: f64,
     ledger: Ledger,
     aim: Option<Aim>,
+}
+
+/// Tail against energy of the schemes. One under which the load is too much has no percentile.
+fn frontier(
+    unchanged: &Outcome,
+    outcomes: &[Outcome],
+    scenarios: &[(String, Scenario)],
+) -> Option<Frontier> {
+    let point = |one: &Outcome, energy: f64| {
+        let tail = one.percentiles.first()?;
+        Some(FrontierPoint {
+            name: one.name.clone(),
+            // From 0, since minus 0 is another text.
+            reduction: 0.0 - tail.change,
+            reduction_interval: tail
+                .change_interval
+                .map(|[low, high]| [0.0 - high, 0.0 - low]),
+            energy,
+            beaten_by: None,
+        })
+    };
+    let driven = outcomes.iter().zip(scenarios);
+    let driven = driven.filter(|(_, (_, scenario))| scenario.changes_policy_alone());
+    let mut points: Vec<FrontierPoint> = driven
+        .filter_map(|(one, _)| point(one, one.policy.as_ref()?.energy))
+        .collect();
+    if points.is_empty() {
+        return None;
+    }
+    let base = point(unchanged, 1.0)?;
+    points.insert(
+        0,
+        FrontierPoint {
+            reduction_interval: None,
+            ..base
+        },
+    );
+    mark(&mut points);
+    Some(Frontier {
+        percentile: unchanged.percentiles.first()?.percentile,
+        points,
+    })
 }
 
 impl Asking<'_> {

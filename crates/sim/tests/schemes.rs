@@ -123,6 +123,23 @@ const TYPES: &str = r#"
 "#;
 
 #[test]
+fn the_oracle_boosts_for_the_slowest_that_its_energy_is_enough_for() {
+    let energy = |told: &AllReplayed| told.loops[0].ledger.relative_energy();
+    let slowest = |budget: f64| {
+        let policy = format!("latency=0ns,policy=oracle:energy={budget}");
+        let (told, _) = replayed(TYPES, &policy);
+        assert!(energy(&told) <= budget, "{} of {budget}", energy(&told));
+        (told.aim.clone(), told.loops[0].ledger.boosts.len())
+    };
+    let of = |from_ns| Some(Aim::Slow { from_ns });
+    assert_eq!(slowest(1.0), (of(u64::MAX), 0));
+    // Two of 10 ms, boosted for 6.5 ms each, are 4.2 % of 310 ms; all four are 4.6 %.
+    assert_eq!(slowest(1.07), (of(u64::MAX), 0));
+    assert_eq!(slowest(1.075), (of(10_000_000), 2));
+    assert_eq!(slowest(1.5), (of(1_000_000), 4));
+}
+
+#[test]
 fn adrenaline_boosts_the_types_that_are_most_likely_to_be_in_the_tail() {
     for (types, expected_us) in [
         (1, [1_000, 1_000, 10_000, 6_500]),

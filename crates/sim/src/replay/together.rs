@@ -15,13 +15,26 @@ use crate::scenario::Scenario;
 /// scenario says so.
 pub fn replay_all(models: &[Model], scenario: &Scenario, components: &Components) -> AllReplayed {
     let ahead = Ahead::of(models, scenario, components);
+    AllReplayed {
+        loops: replay_ahead(models, scenario, components, &ahead),
+        aim: ahead.aim(),
+    }
+}
+
+/// The same, with what the scheme is told given.
+pub(crate) fn replay_ahead(
+    models: &[Model],
+    scenario: &Scenario,
+    components: &Components,
+    ahead: &Ahead,
+) -> Vec<Replayed> {
     let lever = scenario.drive.map(|drive| drive.lever);
     let run = |number: usize, gear: Gear| {
         let mut run = Run::new(&models[number], scenario, components);
-        run.drive(scenario, components, gear, &ahead, number);
+        run.drive(scenario, components, gear, ahead, number);
         run.run()
     };
-    let loops = match lever.filter(|lever| lever.is_shared && models.len() > 1) {
+    match lever.filter(|lever| lever.is_shared && models.len() > 1) {
         Some(lever) => {
             let domain = Domain::new(models.len(), lever.latency_ns);
             of_domain(Arc::new(domain), models.len(), &run)
@@ -29,10 +42,6 @@ pub fn replay_all(models: &[Model], scenario: &Scenario, components: &Components
         None => (0..models.len())
             .map(|number| run(number, Gear::own()))
             .collect(),
-    };
-    AllReplayed {
-        loops,
-        aim: ahead.aim(),
     }
 }
 

@@ -53,6 +53,25 @@ export interface Outcome {
   readonly percentiles: readonly Predicted[];
 }
 
+/** A scheme in the plane of tail and energy. */
+export interface FrontierPoint {
+  readonly name: string;
+  /** By how much the percentile becomes shorter: 0.2 is 20 %; longer is below 0. */
+  readonly reduction: number;
+  readonly reductionInterval: readonly [number, number] | null;
+  /** Modelled, by the same time at base speed. */
+  readonly energy: number;
+  /** Another that is better in one of the two and not worse in the other; null on the frontier. */
+  readonly beatenBy: string | null;
+}
+
+/** Tail against energy of the schemes that differ in nothing but the policy. */
+export interface Frontier {
+  readonly percentile: number;
+  /** The replay without a change first. */
+  readonly points: readonly FrontierPoint[];
+}
+
 /** What 10 % less of a component would bring at the highest percentile. */
 export interface Sensitivity {
   readonly component: string;
@@ -79,6 +98,8 @@ export interface WhatIf {
   };
   readonly unchanged: Outcome;
   readonly scenarios: readonly Outcome[];
+  /** Null where no scenario is a policy alone. */
+  readonly frontier: Frontier | null;
   readonly sensitivity: readonly Sensitivity[];
   readonly notes: readonly string[];
 }

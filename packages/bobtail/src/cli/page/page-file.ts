@@ -1,5 +1,5 @@
 /**
- * Pages that need nothing but their own file: of a report, and of a difference.
+ * Pages that need nothing but their own file: of a report, a difference, and a what-if.
  *
  * Script and style come from `packages/report-ui`, built beforehand with a content security policy
  * that lets nothing else run; this only fills in the data, in which no tag can begin.
@@ -15,7 +15,7 @@ const PACKAGE_PATH = join(__dirname, '..', '..', '..', 'package.json');
 const GAP = '@@BOBTAIL-DATA@@';
 
 /** Which page; they are called so in `packages/report-ui/build.mjs`, too. */
-export type PageName = 'report' | 'diff';
+export type PageName = 'report' | 'diff' | 'whatif';
 
 /**
  * The text of a page. Throws a `Failure`.

@@ -10,6 +10,7 @@ interface WhatIfFlags {
   latency?: string;
   domain?: string;
   tail?: string;
+  html?: string;
   json?: boolean;
   quiet: boolean;
 }
@@ -42,6 +43,7 @@ export function addWhatIf(program: Command): void {
     .option('--latency <duration>', 'of the lever of --policy (default: 20us)')
     .option('--domain <shared|own>', 'one lever for all loops, or one each (default: own)')
     .option('--tail <percentile>', 'where the tail begins (default: 99.9)')
+    .option('--html <file>', 'write the answer as an HTML page')
     .option('--json', 'the answer as JSON')
     .option('-q, --quiet', 'no progress', false)
     .action(async (folder: string, flags: WhatIfFlags) => {
@@ -56,7 +58,8 @@ export function addWhatIf(program: Command): void {
         folder,
         scenarios: [...flags.set, ...flags.policy.map((one) => policyScenario(one, flags))],
         ...(flags.tail === undefined ? {} : { percentile: parsePercentile(flags.tail, '--tail') }),
-        format: flags.json ? 'json' : 'text',
+        ...(flags.html === undefined ? {} : { html: flags.html }),
+        format: flags.json ? 'json' : flags.html === undefined ? 'text' : undefined,
         quiet: flags.quiet,
       });
     });

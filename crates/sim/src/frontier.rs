@@ -1,0 +1,100 @@
+//! The frontier: which schemes no other one beats in both tail and energy (VEE'19, Figure 7).
+//!
+//! Only what differs in nothing but the policy is compared: beside another load or a faster
+//! collector, a policy would be praised for what it did not do.
+
+use serde::Serialize;
+
+/// Tail against energy of every scheme of an answer, and who beats whom.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Frontier {
+    /// The percentile whose reduction is meant: the highest that is told.
+    pub percentile: f64,
+    /// The replay without a change first, then schemes as they were asked for.
+    pub points: Vec<FrontierPoint>,
+}
+
+/// A scheme in the plane of the two.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FrontierPoint {
+    /// As the scenario was written.
+    pub name: String,
+    /// By how much the percentile becomes shorter: 0.2 is 20 %; longer is below 0.
+    pub reduction: f64,
+    /// 95 %; none where the recording is too short to tell.
+    pub reduction_interval: Option<[f64; 2]>,
+    /// Modelled, by the same time at base speed.
+    pub energy: f64,
+    /// Another that reduces at least as much for at most as much energy, and is better in one of
+    /// them; of several the one that reduces most. None on the frontier.
+    pub beaten_by: Option<String>,
+}
+
+/// Marks who is beaten.
+pub(crate) fn mark(points: &mut [FrontierPoint]) {
+    let beats = |one: &FrontierPoint, other: &FrontierPoint| {
+        let (less, cheaper) = (one.reduction - other.reduction, other.energy - one.energy);
+        less >= 0.0 && cheaper >= 0.0 && (less > 0.0 || cheaper > 0.0)
+    };
+    let beaten_by = |point: &FrontierPoint| {
+        let by = points.iter().filter(|one| beats(one, point));
+        // Of equals the first.
+        let best = by.reduce(|best, one| {
+            if one.reduction > best.reduction
+                || one.reduction == best.reduction && one.energy < best.energy
+            {
+                one
+            } else {
+                best
+            }
+        });
+        best.map(|one| one.name.clone())
+    };
+    let all: Vec<Option<String>> = points.iter().map(beaten_by).collect();
+    for (point, by) in points.iter_mut().zip(all) {
+        point.beaten_by = by;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marked(points: &[(&str, f64, f64)]) -> Vec<(String, Option<String>)> {
+        let mut all: Vec<FrontierPoint> = points
+            .iter()
+            .map(|&(name, reduction, energy)| FrontierPoint {
+                name: name.to_owned(),
+                reduction,
+                reduction_interval: None,
+                energy,
+                beaten_by: None,
+            })
+            .collect();
+        mark(&mut all);
+        all.into_iter()
+            .map(|one| (one.name, one.beaten_by))
+            .collect()
+    }
+
+    #[test]
+    fn on_the_frontier_is_who_nobody_beats() {
+        let told = marked(&[
+            ("unchanged", 0.0, 1.0),
+            ("peak", 0.4, 2.7),
+            ("worse", 0.1, 1.2),
+            ("good", 0.3, 1.1),
+            ("better", 0.35, 1.15),
+            ("longer", -0.1, 1.1),
+            ("good again", 0.3, 1.1),
+        ]);
+        let by = |name: &str| told.iter().find(|one| one.0 == name).unwrap().1.as_deref();
+        for name in ["unchanged", "peak", "good", "better", "good again"] {
+            assert_eq!(by(name), None, "{name}");
+        }
+        assert_eq!(by("worse"), Some("better"));
+        assert_eq!(by("longer"), Some("good"));
+    }
+}
