@@ -9,6 +9,7 @@ export const ARMS = {
   'gc-boost-tuned': { policy: 'gc-boost', isTuned: true, label: 'GC-Boost (after tuning)' },
   'queue-boost': { policy: 'queue-boost', label: 'Queue Boost' },
   combined: { policy: 'combined', isTuned: true, label: 'Combined' },
+  deadline: { policy: 'deadline', label: 'deadline (ours)' },
   'a-a': { policy: 'static:base', label: 'static 2.6 GHz again (A/A)' },
 };
 

@@ -58,8 +58,9 @@ export class Connections {
     this.#free.push(connection);
   }
 
+  /** The one that was idle longest: services close what is idle for some seconds. */
   take() {
-    return this.#free.pop();
+    return this.#free.shift();
   }
 
   give(connection) {

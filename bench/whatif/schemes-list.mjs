@@ -1,0 +1,17 @@
+// The schemes of Table 7, each with what the paper tells of it (VEE'19, Table 7 and section 7.1:
+// mean tail reduction in per cent, energy relative to 2.6 GHz).
+export const SCHEMES = {
+  'static 3.3 GHz': { policy: 'static:3.3', paper: [null, 1.676] },
+  'static 4.0 GHz': { policy: 'static:peak', paper: [null, 2.712] },
+  'GC-Boost': { policy: 'gc-boost', paper: [13.56, 1.03], arm: 'gc-boost' },
+  'GC-Boost (after tuning)': { paper: [17.23, 1.09], arm: 'gc-boost-tuned' },
+  'Queue Boost': { policy: 'queue-boost', paper: [16.27, 1.1], arm: 'queue-boost' },
+  Combined: { policy: 'combined', paper: [21.18, 1.14], arm: 'combined' },
+  'Combined without a hold': { policy: 'combined:hold=0ns,gc-hold=0ns' },
+  Rubik: { policy: 'rubik', paper: [7.99, 1.22] },
+  'Adrenaline, one type': { policy: 'adrenaline', paper: [13.31, 1.56] },
+  'deadline (ours)': { policy: 'deadline' },
+  'oracle, p99': { policy: 'oracle' },
+  'oracle, energy 1.1': { policy: 'oracle:energy=1.1' },
+  'oracle, energy 1.2': { policy: 'oracle:energy=1.2' },
+};

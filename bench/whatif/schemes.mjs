@@ -1,0 +1,84 @@
+// Table 7 and Figure 7 in replays: services are recorded, and replayed under every scheme.
+//
+//   node bench/whatif/schemes.mjs --out DIR [--services cpu,redis,…] [--seed 1] [--node NODE]
+//     [--recordings DIR [--record-only]]
+//
+// Each answer is written when it is there (`SERVICE-SEED.json`), so a run that was cut off goes on.
+// With `--recordings` the recordings are kept there, and those that are there are not made again.
+// Two CPUs: the service on one, the load and databases on the other.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, release, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { startServices } from '../../workloads/harness/services.mjs';
+import { LOAD_CORE, pin, SERVER_CORE } from '../harness/cpu.mjs';
+import { SCHEMES } from './schemes-list.mjs';
+import { SERVICES, WARMUP_S } from './services.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const MAIN = join(root, 'packages/bobtail/dist/cli/main.js');
+const { values } = parseArgs({
+  options: {
+    out: { type: 'string' },
+    services: { type: 'string', default: Object.keys(SERVICES).join(',') },
+    seed: { type: 'string', default: '1' },
+    node: { type: 'string', default: join(root, 'node_modules/node24/bin/node') },
+    recordings: { type: 'string' },
+    'record-only': { type: 'boolean', default: false },
+  },
+});
+if (values.out === undefined) {
+  process.stderr.write('usage: node bench/whatif/schemes.mjs --out DIR [--services NAME,…]\n');
+  process.exit(64);
+}
+
+function bobtail(args, options = {}) {
+  const about = { encoding: 'utf8', maxBuffer: 2 ** 28, ...options };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], about);
+  if (status !== 0) throw new Error(`bobtail ${args[0]} ended with ${status}: ${stderr}`);
+  return stdout;
+}
+
+/** Records a service under its load. */
+async function record({ needs, command, folder, load, env }, out) {
+  const databases = await startServices(needs);
+  for (const reason of Object.values(databases.missing)) throw new Error(reason);
+  const words = [process.execPath, ...load(values.seed)];
+  const onPort = words.map((word) => `'${word}'`).join(' ');
+  const flags = ['--quiet', '--no-report', '--no-html', '--warmup', String(WARMUP_S)];
+  const pinned = ['taskset', '-c', String(SERVER_CORE), ...command(values.node)];
+  const all = { ...process.env, ...databases.environment, ...env, SEED: values.seed };
+  try {
+    const args = ['record', ...flags, '--out', out, '--on-port', onPort, '--', ...pinned];
+    bobtail(args, { env: all, cwd: folder?.(values.node) ?? root });
+  } finally {
+    await databases.stop();
+  }
+}
+
+pin(process.pid, LOAD_CORE);
+mkdirSync(values.out, { recursive: true });
+const kept = values.recordings ?? mkdtempSync(join(tmpdir(), 'bobtail-bench-schemes-'));
+mkdirSync(kept, { recursive: true });
+const version = execFileSync(values.node, ['--version'], { encoding: 'utf8' }).trim();
+const host = `${cpus()[0].model}, ${cpus().length} CPUs, Linux ${release()}`;
+const about = { node: version, host, schemes: SCHEMES };
+writeFileSync(join(values.out, 'about.json'), `${JSON.stringify(about, null, 2)}\n`);
+for (const name of values.services.split(',')) {
+  const file = join(values.out, `${name}-${values.seed}.json`);
+  if (existsSync(file)) continue;
+  const out = join(kept, `${name}-${values.seed}.bobtail`);
+  if (!existsSync(out)) await record(SERVICES[name], out);
+  if (values['record-only']) continue;
+  const policies = Object.values(SCHEMES).flatMap(({ policy }) => {
+    return policy === undefined ? [] : ['--policy', policy];
+  });
+  const answer = JSON.parse(bobtail(['whatif', out, '--json', ...policies]));
+  // Where this project lies is nobody's business.
+  answer.run.command = answer.run.command.map((word) => word.replace(root, ''));
+  writeFileSync(file, `${JSON.stringify(answer)}\n`);
+  process.stdout.write(`${file}\n`);
+}
+if (values.recordings === undefined) rmSync(kept, { recursive: true, force: true });

@@ -1,0 +1,123 @@
+// Prints Table 7 in replays beside the paper's, as Markdown, and by service:
+//
+//   node bench/whatif/table7.mjs DIR
+//
+// Of `DIR/SERVICE-SEED.json` as schemes.mjs writes them. A percentile that a recording is too short
+// for is left out of the mean, which says over how many it is.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SCHEMES } from './schemes-list.mjs';
+import { SERVICES } from './services.mjs';
+
+const folder = process.argv[2];
+if (folder === undefined) {
+  process.stderr.write('usage: node bench/whatif/table7.mjs DIR\n');
+  process.exit(64);
+}
+const TAILS = [99.9, 99];
+const row = (...cells) => process.stdout.write(`| ${cells.join(' | ')} |\n`);
+const head = (...cells) => {
+  row(...cells);
+  row(...cells.map(() => '---'));
+};
+
+const answers = readdirSync(folder)
+  .filter((file) => /^\w+-\d+\.json$/.test(file))
+  .sort()
+  .map((file) => {
+    const name = file.replace('.json', '');
+    const answer = JSON.parse(readFileSync(join(folder, file), 'utf8'));
+    return { name, part: SERVICES[name.split('-')[0]].part, answer };
+  });
+
+function outcomeOf({ answer }, policy) {
+  return answer.scenarios.find((one) => one.name === `policy=${policy}`);
+}
+
+/** Per cent that a percentile becomes shorter. */
+function lessOf(one, policy, percentile) {
+  const told = outcomeOf(one, policy)?.percentiles.find((each) => each.percentile === percentile);
+  return told === undefined ? undefined : -100 * told.change;
+}
+
+const mean = (all) => all.reduce((sum, one) => sum + one, 0) / all.length;
+
+function meanLess(some, policy, percentile) {
+  const told = some
+    .map((one) => lessOf(one, policy, percentile))
+    .filter((one) => one !== undefined);
+  return told.length === 0 ? '–' : `${mean(told).toFixed(1)} (${told.length})`;
+}
+
+function table(title, some) {
+  process.stdout.write(`\n### ${title}\n\n`);
+  const paper = ['paper: tail less', 'paper: energy'];
+  head('scheme', ...TAILS.map((one) => `p${one} less, %`), 'energy*', ...paper);
+  for (const [name, scheme] of Object.entries(SCHEMES)) {
+    const [less, energy] = (scheme.paper ?? []).map((one) => one ?? '–');
+    const told = [less ?? '', energy ?? ''];
+    if (scheme.policy === undefined) {
+      row(name, ...TAILS.map(() => 'not simulated'), 'not simulated', ...told);
+      continue;
+    }
+    const energies = some.map((one) => outcomeOf(one, scheme.policy).policy.energy);
+    const lesses = TAILS.map((tail) => meanLess(some, scheme.policy, tail));
+    row(name, ...lesses, mean(energies).toFixed(3), ...told);
+  }
+}
+
+/** In which of tail and energy a scheme is at least as good, by the highest percentile told. */
+function verdict(one, policy, other) {
+  const tail = TAILS.find((percentile) => lessOf(one, policy, percentile) !== undefined);
+  const [less, before] = [policy, other].map((name) => lessOf(one, name, tail));
+  const [energy, cost] = [policy, other].map((name) => outcomeOf(one, name).policy.energy);
+  if (less >= before && energy <= cost) return 'both';
+  if (less < before && energy > cost) return 'neither';
+  return less >= before ? 'tail' : 'energy';
+}
+
+function byService(policy, other) {
+  process.stdout.write(`\n### \`${policy}\` against \`${other}\`, by service\n\n`);
+  const figures = TAILS.map((one) => `p${one} less, %`);
+  head('service', 'part', 'requests', 'loop busy', ...figures, 'energy*', 'better in');
+  for (const one of answers) {
+    const both = [policy, other];
+    const lesses = TAILS.map((tail) => {
+      const told = both.map((name) => lessOf(one, name, tail));
+      return told[0] === undefined ? '–' : told.map((less) => less.toFixed(1)).join(' : ');
+    });
+    const energy = both.map((name) => outcomeOf(one, name).policy.energy.toFixed(3)).join(' : ');
+    const busy = `${Math.round(one.answer.unchanged.loopUse * 100)} %`;
+    const better = verdict(one, policy, other);
+    row(one.name, one.part, one.answer.requests, busy, ...lesses, energy, better);
+  }
+}
+
+/** Figure 7 in words: by energy, who is on the frontier of each service. */
+function frontiers() {
+  process.stdout.write('\n### Figure 7, by service: on the frontier, by energy\n\n');
+  head('service', 'of', 'less %, energy*');
+  for (const { name, answer } of answers) {
+    const { percentile, points } = answer.frontier;
+    const best = points.filter(({ beatenBy }) => beatenBy === null);
+    const told = best
+      .sort((a, b) => a.energy - b.energy)
+      .map(({ name: scheme, reduction, energy }) => {
+        const policy = `\`${scheme.replace('policy=', '')}\``;
+        return `${policy} ${(reduction * 100).toFixed(1)}, ${energy.toFixed(3)}`;
+      });
+    row(name, `p${percentile}`, told.join('; '));
+  }
+}
+
+table('All services', answers);
+for (const part of new Set(answers.map((one) => one.part))) {
+  table(
+    `Services that the settings of \`deadline\` were ${part}`,
+    answers.filter((one) => one.part === part),
+  );
+}
+frontiers();
+byService('deadline', 'combined');
+byService('deadline', 'combined:hold=0ns,gc-hold=0ns');
+process.stdout.write("\n*Energy is modelled by the paper's points.\n");
