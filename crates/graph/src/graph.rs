@@ -195,7 +195,7 @@ impl Graph {
         let history = &mut self.recorder.history;
         while let Some(first) = self.held.front() {
             let is_let_go = history.requests.held() < self.held.len();
-            let waits = pool::is_under_way(history, first.last_op);
+            let waits = history.awaits_job_before(first.last_op);
             if waits && !is_let_go && self.held.len() <= HELD_MAX {
                 break;
             }

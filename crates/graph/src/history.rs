@@ -3,7 +3,7 @@
 //! Recording into it, walking it and measuring intervals in it are separate concepts in separate
 //! files; this one only holds the parts together and keeps their bounds in step.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use bobtail_trace::record::{EventId, Ns, OpId, RequestId};
 
@@ -20,6 +20,9 @@ use crate::stretches::Stretches;
 const INITIAL_ROWS: usize = 1 << 14;
 /// Jobs of the pool under way of which it is known; the probe follows no more.
 const JOBS_MAX: usize = 1 << 14;
+/// A job that takes longer than this is no longer waited for to tell who had the pool: a read of a
+/// pipe that nobody writes to would hold back all that waited since.
+const JOB_FOLLOWED_NS: u64 = 1_000_000_000;
 
 #[derive(Debug)]
 pub(crate) struct History {
@@ -32,8 +35,8 @@ pub(crate) struct History {
     pub operations: Operations,
     pub requests: Requests,
     pub locations: Locations,
-    /// Jobs that the pool was given and that have not come back.
-    pub jobs: BTreeSet<OpId>,
+    /// Jobs that the pool was given and that have not come back, and when they were given.
+    pub jobs: BTreeMap<OpId, Ns>,
     /// Time of the latest record.
     pub now: Ns,
     /// How often a part of the history was lost.
@@ -55,7 +58,7 @@ impl History {
             operations: operations(),
             requests: Requests::new(),
             locations: Locations::default(),
-            jobs: BTreeSet::new(),
+            jobs: BTreeMap::new(),
             now: 0,
             losses: 0,
             resumed_ns: 0,
@@ -110,10 +113,21 @@ impl History {
 
     /// The pool was given a job. Those that never come back (history was lost) are forgotten.
     pub(crate) fn give_job(&mut self, op: OpId) {
-        self.jobs.insert(op);
+        self.jobs.insert(op, self.now);
         if self.jobs.len() > JOBS_MAX {
             self.jobs.pop_first();
         }
+    }
+
+    /// Whether a job that was given before this one is not back yet and is still waited for.
+    pub(crate) fn awaits_job_before(&mut self, op: OpId) -> bool {
+        while let Some(oldest) = self.jobs.first_entry() {
+            if self.now.saturating_sub(*oldest.get()) <= JOB_FOLLOWED_NS {
+                return *oldest.key() < op;
+            }
+            oldest.remove();
+        }
+        false
     }
 
     /// What must be kept to explain a request that was ready at that time.

@@ -19,15 +19,11 @@ fn is_wait(segment: &Segment) -> bool {
 }
 
 /// The job that the request waited with last, where some that were given before are under way.
-pub(crate) fn awaits(path: &RequestPath, history: &History) -> Option<OpId> {
+pub(crate) fn awaits(path: &RequestPath, history: &mut History) -> Option<OpId> {
     let waits = path.segments.iter().filter(|segment| is_wait(segment));
     let ops = waits.filter_map(|segment| Some(history.loop_event(segment.event)?.op));
-    ops.max().filter(|&op| is_under_way(history, op))
-}
-
-/// Whether a job that was given before this one is not back yet.
-pub(crate) fn is_under_way(history: &History, op: OpId) -> bool {
-    history.jobs.first().is_some_and(|&first| first < op)
+    let last = ops.max()?;
+    history.awaits_job_before(last).then_some(last)
 }
 
 /// Adds to the waits for a thread the jobs that had them, as far as these are known.

@@ -380,6 +380,8 @@ impl Recorder {
 
     fn loss(&mut self, kind: LossKind, events: u32) {
         if breaks_stream(kind, events) {
+            // They may have come back in what was lost.
+            self.history.jobs.clear();
             self.start_run(self.history.now, RunKind::Lost);
         }
         if breaks_stream(kind, events) || kind == LossKind::RecordLength {

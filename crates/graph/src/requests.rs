@@ -103,6 +103,8 @@ pub(crate) struct Requests {
     order: VecDeque<RequestId>,
     /// What finished ones need that are not handed on yet, in the order in which they finished.
     held: VecDeque<Needs>,
+    /// Of `held` those of which no later one needs older history: the first needs the oldest.
+    held_minima: VecDeque<Needs>,
     /// Length of `order` at which those that are done are dropped.
     crowded: usize,
     opened: u64,
@@ -116,6 +118,7 @@ impl Requests {
             table: IdTable::new(REQUESTS_YOUNG, REQUESTS_OLD),
             order: VecDeque::new(),
             held: VecDeque::new(),
+            held_minima: VecDeque::new(),
             crowded: 1024,
             opened: 0,
             finished: 0,
@@ -184,18 +187,34 @@ impl Requests {
     /// What must be kept for the oldest one, be it open or held.
     pub(crate) fn oldest_needs(&mut self) -> Option<Needs> {
         let open = self.oldest().map(|request| request.needs);
-        let held = self.held.iter().min_by_key(|needs| needs.event).copied();
+        let held = self.held_minima.front().copied();
         open.into_iter().chain(held).min_by_key(|needs| needs.event)
     }
 
     /// A finished request is not handed on yet.
     pub(crate) fn hold(&mut self, needs: Needs) {
         self.held.push_back(needs);
+        let is_newer = |last: &Needs| last.event > needs.event;
+        while self.held_minima.back().is_some_and(is_newer) {
+            self.held_minima.pop_back();
+        }
+        self.held_minima.push_back(needs);
     }
 
-    /// The first of those that are held is handed on.
-    pub(crate) fn release_first(&mut self) {
-        self.held.pop_front();
+    /// The first of those that are held is handed on; false when there is none.
+    pub(crate) fn release_first(&mut self) -> bool {
+        let Some(first) = self.held.pop_front() else {
+            return false;
+        };
+        // What equals it and was held later is still in the list.
+        if self
+            .held_minima
+            .front()
+            .is_some_and(|it| it.event == first.event)
+        {
+            self.held_minima.pop_front();
+        }
+        true
     }
 
     /// How many are held.
@@ -206,7 +225,7 @@ impl Requests {
     /// Stops keeping history for the oldest one: it will come out truncated. One that is finished
     /// and held goes first, for it lacks nothing but whom it waited for.
     pub(crate) fn let_go_of_oldest(&mut self) {
-        if self.held.pop_front().is_none() {
+        if !self.release_first() {
             self.order.pop_front();
         }
     }

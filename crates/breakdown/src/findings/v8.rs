@@ -144,10 +144,11 @@ fn collections(
     Some(finding(code, impact_ns, sentence, action))
 }
 
-/// The longest of these kinds in the recording, and in whose code it began: who allocates, or asks
-/// for a collection, is the likelier there the longer it runs.
+/// The longest of these kinds that the tail waited for, and in whose code it began: who allocates,
+/// or asks for a collection, is the likelier there the longer it runs.
 fn longest(evidence: &Evidence<'_>, kinds: &[&str]) -> String {
-    let of_kind = |pause: &&Pause| kinds.contains(&pause.kind.as_str());
+    // One that stopped another thread, or nobody, is not what the tail waited for.
+    let of_kind = |pause: &&Pause| pause.tail_victims > 0 && kinds.contains(&pause.kind.as_str());
     let Some(pause) = evidence.pauses.iter().find(of_kind) else {
         return String::new();
     };

@@ -8,6 +8,8 @@ use crate::report::{Culprit, CulpritKind, Finding, Io};
 
 /// Share of the tail's latency from which a cause is worth telling.
 const WORTH_TELLING: f64 = 0.1;
+/// Share of the waits for the pool from which a job is named.
+const WORTH_NAMING: f64 = 0.25;
 /// Share from which one resource is the dominant cause.
 const DOMINANT: f64 = 0.3;
 
@@ -18,18 +20,32 @@ pub(super) fn pool_exhausted(evidence: &Evidence<'_>) -> Option<Finding> {
         return None;
     }
     let busiest = evidence.tail_io().max_by_key(|io| io.pool_wait_ns)?;
-    let holder = evidence
-        .culprits
-        .iter()
-        .find(|c| c.kind == CulpritKind::Job);
-    let had = holder.map_or_else(String::new, |holder| {
-        let of_wait = evidence.per_request(holder.inflicted_ns) as f64 / impact_ns.max(1) as f64;
+    let jobs = || {
+        evidence
+            .culprits
+            .iter()
+            .filter(|c| c.kind == CulpritKind::Job)
+    };
+    let of_wait =
+        |inflicted_ns: u64| evidence.per_request(inflicted_ns) as f64 / impact_ns.max(1) as f64;
+    let holder = jobs()
+        .next()
+        .filter(|holder| of_wait(holder.inflicted_ns) >= WORTH_NAMING);
+    let mut had = holder.map_or_else(String::new, |holder| {
+        let share = percent(of_wait(holder.inflicted_ns));
         format!(
-            "; for {} of that wait the threads were at {}",
-            percent(of_wait),
+            "; for {share} of that wait the threads were at {}",
             job(holder)
         )
     });
+    let unknown = 1.0 - of_wait(jobs().map(|job| job.inflicted_ns).sum());
+    if unknown >= DOMINANT {
+        had += &format!(
+            "; for {} of that wait the threads were at jobs this loop does not know, such as those \
+             of another thread of the process",
+            percent(unknown)
+        );
+    }
     let sentence = format!(
         "{} of the tail's latency is waiting for a free thread of the pool, most of it before \
          {}{had}",

@@ -132,11 +132,9 @@ fn an_exhausted_pool_is_told_from_slow_jobs() {
     );
     let finding = expect(&report, "pool-exhausted", 90);
     assert!(finding.action.contains("UV_THREADPOOL_SIZE"));
-    let told = "most of it before fs.readFile";
-    assert!(
-        finding.sentence.ends_with(told),
-        "nobody known: {finding:?}"
-    );
+    let told = "most of it before fs.readFile; for 100 % of that wait the threads were at jobs \
+                this loop does not know";
+    assert!(finding.sentence.contains(told), "nobody known: {finding:?}");
     assert_eq!(
         (report.io[0].pool_wait_ns, report.io[0].pool_run_ns),
         (90_000_000, 10_000_000)

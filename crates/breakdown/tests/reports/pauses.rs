@@ -204,13 +204,16 @@ fn with_collections(seed: u64, count: u64) -> Drawn {
         let at = random.below(drawn.records.len() as u64) as usize;
         let told = drawn.records[..at].iter().rev().find_map(end_ns);
         let Some(end_ns) = told else { continue };
+        // What handed a response over ran after it: a request that is over has no part in it.
+        let over = drawn.records[..at].iter().rev().find_map(handed_over_ns);
+        let longest_ns = end_ns.saturating_sub(over.unwrap_or(0)).min(3_000_000);
         drawn.records.insert(
             at,
             Record::Gc {
                 kind: 4,
                 cause: GcCause::Heap,
                 caller: CodePlace::default(),
-                begin_ns: end_ns.saturating_sub(random.below(3_000_000)),
+                begin_ns: end_ns - random.below(longest_ns + 1),
                 end_ns,
             },
         );
@@ -225,6 +228,13 @@ fn end_ns(record: &Record) -> Option<Ns> {
         | Record::Poll { leave_ns: ns, .. }
         | Record::Register { at_ns: ns, .. }
         | Record::Sink { at_ns: ns, .. } => Some(ns),
+        _ => None,
+    }
+}
+
+fn handed_over_ns(record: &Record) -> Option<Ns> {
+    match *record {
+        Record::Sink { at_ns: ns, .. } | Record::Write { at_ns: ns, .. } => Some(ns),
         _ => None,
     }
 }

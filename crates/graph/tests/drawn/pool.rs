@@ -3,7 +3,7 @@
 use bobtail_graph::Options;
 use bobtail_testkit::draw;
 
-use super::support::{check, paths};
+use super::support::{check, paths, paths_by};
 
 /// Two threads: a job of 10 ms and one of 40 ms of /reports have them when /short wants one.
 const EXHAUSTED: &str = r#"
@@ -94,4 +94,47 @@ fn a_thread_that_is_woken_late_is_nobodys_doing() {
          io 1ms pool-run pool#2 fs.stat a
          exec 0.94ms pool#2",
     );
+}
+
+/// A job that does not come back has a thread when /short wants one; `then` follows.
+fn beside_a_job_without_end(then: &str) -> (Vec<u32>, usize) {
+    let drawing = format!(
+        r#"
+        open 1 server
+        open 2 server
+        0ms    begin #1 read handle=1 ready=0ms
+               source 1 "GET /pipe"
+               register pool op=1 "fs.read pipe"
+               register pool op=2 "crypto.pbkdf2"
+        1ms    end
+        2ms    begin #2 read handle=2 ready=2ms
+               source 2 "GET /short"
+               register pool op=3 "fs.stat a"
+        2ms    end
+        11ms   begin #3 pool op=2 ready=11ms run=10ms
+        11ms   end
+        12ms   begin #4 pool op=3 ready=12ms run=1ms
+        13ms   sink 2 200
+               write 2
+               end
+        {then}
+        "#
+    );
+    let (paths, before_end) = paths_by(&draw(&drawing), Options::default());
+    (paths.iter().map(|path| path.id).collect(), before_end)
+}
+
+#[test]
+fn a_job_that_takes_longer_than_a_second_is_not_waited_for() {
+    let (paths, before_end) = beside_a_job_without_end("900ms begin #5 read handle=2 ready=900ms");
+    assert_eq!((paths, before_end), (vec![2], 0));
+    let (paths, before_end) =
+        beside_a_job_without_end("1100ms begin #5 read handle=2 ready=1100ms");
+    assert_eq!((paths, before_end), (vec![2], 1));
+}
+
+#[test]
+fn a_job_that_may_have_come_back_in_what_was_lost_is_not_waited_for() {
+    let (paths, before_end) = beside_a_job_without_end("20ms loss no-chunk count=7 events=7");
+    assert_eq!((paths, before_end), (vec![2], 1));
 }

@@ -10,6 +10,11 @@ use bobtail_testkit::{Drawn, draw};
 
 /// All finished requests of a drawing.
 pub fn paths(drawn: &Drawn, options: Options) -> Vec<RequestPath> {
+    paths_by(drawn, options).0
+}
+
+/// All finished requests of a drawing, and how many of them came before its end.
+pub fn paths_by(drawn: &Drawn, options: Options) -> (Vec<RequestPath>, usize) {
     let mut graph = Graph::new(options);
     let mut paths = Vec::new();
     let mut finished = |path: &RequestPath, _: Window<'_>| {
@@ -19,8 +24,14 @@ pub fn paths(drawn: &Drawn, options: Options) -> Vec<RequestPath> {
     for record in &drawn.records {
         graph.push(*record, &mut finished);
     }
-    graph.finish(&mut finished);
-    paths
+    let mut at_end = Vec::new();
+    graph.finish(&mut |path: &RequestPath, _: Window<'_>| {
+        hold_invariants(path);
+        at_end.push(path.clone());
+    });
+    let before_end = paths.len();
+    paths.append(&mut at_end);
+    (paths, before_end)
 }
 
 /// Checks the path of one request of a drawing, line by line.
