@@ -16,8 +16,8 @@ export function beginning(text: string, length: number): string {
 /** The folder from which paths are told; empty for none. */
 export const HomeContext = createContext('');
 
-/** What has no place to break has one after so many signs. */
-const PIECE = /.{1,40}/gsu;
+/** What has no place to break has one after so many signs; words stay whole. */
+const PIECE = /(?:\S{1,40}\s+)*\S{1,40}\s*|\s+/gsu;
 
 /** Text with paths below the recording's folder shortened. */
 export function near(text: string, home: string): string {
