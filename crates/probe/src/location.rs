@@ -73,7 +73,7 @@ unsafe extern "C" fn interrupted(isolate: *mut c_void, _: *mut c_void) {
     // V8 serves it as part of its own work, which this is not.
     let depth = state.begin_work(Class::Native, Opener::Callback);
     let late_ns = monotonic_ns().saturating_sub(state.shared.asked_ns.load(Acquire));
-    let mut stack = Stack {
+    let stack = Stack {
         v8,
         isolate,
         env: state.env as *mut c_void,
@@ -88,18 +88,20 @@ unsafe extern "C" fn interrupted(isolate: *mut c_void, _: *mut c_void) {
     }
 }
 
-/// The code of the application that V8 was called by just now, if `is_wanted` and known.
+/// The code of the application that V8 was called by just now, where it is known.
 ///
 /// # Safety
-/// On the isolate's thread, in a HandleScope, where V8 allows allocations.
-pub unsafe fn caller(isolate: *mut c_void, env: *mut c_void, is_wanted: bool) -> CodePlace {
-    let Some(v8) = v8().filter(|_| is_wanted) else {
+/// On the isolate's thread, in a HandleScope, where V8 allows allocations, and within a call of its
+/// API: optimized code that allocates has nothing that tells its frames, and V8 aborts or worse.
+pub unsafe fn caller(isolate: *mut c_void, env: *mut c_void) -> CodePlace {
+    let Some(v8) = v8() else {
         return CodePlace::default();
     };
-    let mut stack = Stack { v8, isolate, env };
+    let stack = Stack { v8, isolate, env };
     // SAFETY: by the caller.
     unsafe {
-        let frame = stack.topmost_of_application();
+        let mut frames = stack.frames();
+        let frame = frames.find(|&frame| stack.owner(frame) == Owner::Application);
         frame.map_or_else(CodePlace::default, |frame| stack.place(frame))
     }
 }
@@ -133,25 +135,36 @@ struct Stack<'a> {
 }
 
 impl Stack<'_> {
+    /// What runs now, the topmost first.
+    ///
+    /// SAFETY: on the isolate's thread, in a HandleScope that outlives them, where V8 can tell
+    /// every frame.
+    unsafe fn frames(&self) -> impl Iterator<Item = *mut c_void> {
+        // SAFETY: by the caller.
+        let trace = unsafe { (self.v8.current_stack_trace)(self.isolate, FRAMES_MAX, OPTIONS) };
+        let count = if trace.is_null() {
+            0
+        } else {
+            // SAFETY: a trace of this moment.
+            unsafe { (self.v8.frame_count)(trace) }.clamp(0, FRAMES_MAX)
+        };
+        // SAFETY: the index is below the count.
+        let frame = move |index| unsafe { (self.v8.frame)(trace, self.isolate, index) };
+        (0..count as u32)
+            .map(frame)
+            .filter(|frame| !frame.is_null())
+    }
+
     /// The topmost frame of the application that did something. Node's own code is only named when
     /// no other code runs and it was found at once; Bobtail's never.
     ///
     /// SAFETY: on the isolate's thread, in a HandleScope.
-    unsafe fn find(&mut self, is_prompt: bool) -> Option<*mut c_void> {
+    unsafe fn find(&self, is_prompt: bool) -> Option<*mut c_void> {
         let mut entered = None;
         let mut of_node = None;
         // SAFETY: by the caller.
         unsafe {
-            let trace = (self.v8.current_stack_trace)(self.isolate, FRAMES_MAX, OPTIONS);
-            if trace.is_null() {
-                return None;
-            }
-            let count = (self.v8.frame_count)(trace).clamp(0, FRAMES_MAX) as u32;
-            for index in 0..count {
-                let frame = (self.v8.frame)(trace, self.isolate, index);
-                if frame.is_null() {
-                    continue;
-                }
+            for (index, frame) in self.frames().enumerate() {
                 match self.owner(frame) {
                     Owner::Bobtail => {}
                     Owner::Node => of_node = of_node.or(Some(frame)),
@@ -163,24 +176,8 @@ impl Stack<'_> {
                     }
                 }
             }
-            entered.or(of_node).filter(|_| is_prompt)
         }
-    }
-
-    /// The frame of the application that called, be it through Node's code.
-    ///
-    /// SAFETY: on the isolate's thread, in a HandleScope.
-    unsafe fn topmost_of_application(&mut self) -> Option<*mut c_void> {
-        // SAFETY: by the caller.
-        unsafe {
-            let trace = (self.v8.current_stack_trace)(self.isolate, FRAMES_MAX, OPTIONS);
-            if trace.is_null() {
-                return None;
-            }
-            let count = (self.v8.frame_count)(trace).clamp(0, FRAMES_MAX) as u32;
-            let mut frames = (0..count).map(|index| (self.v8.frame)(trace, self.isolate, index));
-            frames.find(|&frame| !frame.is_null() && self.owner(frame) == Owner::Application)
-        }
+        entered.or(of_node).filter(|_| is_prompt)
     }
 
     /// SAFETY: a live frame of this thread's stack trace.

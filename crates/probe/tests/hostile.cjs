@@ -194,6 +194,16 @@ const scenarios = {
       for (let n = 0; n < 100_000; n++) kept.push({ n, text: `${n}` });
     }, 1);
   },
+
+  /** V8's last resort is called out of an allocation of optimized code. */
+  async 'out-of-memory-optimized'() {
+    start();
+    await listening;
+    // Large objects fill the heap before V8 gives up for collecting in vain.
+    const fields = Array.from({ length: 60 }, (_, index) => `f${index}: n`).join();
+    const body = `let head = null; for (let n = 0; ; n++) head = { ${fields}, next: head };`;
+    setImmediate(new Function(body));
+  },
 };
 
 scenarios[name]();

@@ -105,9 +105,13 @@ unsafe extern "C" fn end(isolate: *mut c_void, kind: c_int, flags: c_int, _: *mu
         return;
     };
     let cause = cause_of(flags);
-    let is_wanted = matches!(cause, GcCause::Asked | GcCause::Everything);
-    // SAFETY: V8 calls back on the isolate's thread in a HandleScope, and allows allocations.
-    let caller = unsafe { location::caller(isolate, env as *mut c_void, is_wanted) };
+    let caller = match cause {
+        // SAFETY: V8 calls back on the isolate's thread in a HandleScope, and allows allocations.
+        // What is asked for is asked through its API.
+        GcCause::Asked => unsafe { location::caller(isolate, env as *mut c_void) },
+        // Any allocation may end in one of these, `Everything` as V8's last resort.
+        GcCause::Heap | GcCause::External | GcCause::Everything => CodePlace::default(),
+    };
     // Taken anew: V8 was called in between.
     if let Some(state) = state() {
         state.end_collection(kind as u32, end, cause, caller);
