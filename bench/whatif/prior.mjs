@@ -4,15 +4,14 @@
 //
 // Each service of workloads/ is recorded under an open load of its own, and replayed under every
 // scheme; the answers are kept in DIR, of which the table is made. A run that was cut off goes on.
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { bobtail } from '../harness/bobtail.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const MAIN = join(root, 'packages/bobtail/dist/cli/main.js');
 const LOAD = join(root, 'packages/bobtail/test/cli/fixtures/whatif-load.mjs');
 const { values } = parseArgs({
   options: {
@@ -52,13 +51,6 @@ const REQUESTS = 10_500;
 const POLICIES = ['static:3.3', 'static:peak', 'gc-boost', 'queue-boost', 'combined'];
 const PRIOR = ['adrenaline:types=1..n', 'rubik', 'rubik:tail=99', 'oracle:tail=99.9'];
 const SHARED = ['gc-boost', 'combined', 'adrenaline', 'rubik'];
-
-function bobtail(args) {
-  const options = { encoding: 'utf8', maxBuffer: 2 ** 28 };
-  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], options);
-  if (status !== 0) throw new Error(`bobtail ${args[0]} ended with ${status}: ${stderr}`);
-  return stdout;
-}
 
 function measure({ rate, routes, server: command, isCluster }) {
   const folder = mkdtempSync(join(tmpdir(), 'bobtail-bench-prior-'));

@@ -6,17 +6,17 @@
 // Each recording is a fresh service under the same open load. `again` repeats `first`, so that it
 // is known what two recordings of the same differ by. Each cell is written when it is done, so a
 // run that was cut off goes on; `node bench/whatif/tables.mjs DIR` prints the comparison.
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { bobtail } from '../harness/bobtail.mjs';
 import { CELLS } from './cells.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const FIXTURES = join(root, 'packages/bobtail/test/cli/fixtures');
-const MAIN = join(root, 'packages/bobtail/dist/cli/main.js');
 
 const { values } = parseArgs({
   options: {
@@ -31,13 +31,6 @@ if (values.out === undefined) {
   process.exit(64);
 }
 
-function bobtail(args, env = {}) {
-  const options = { env: { ...process.env, ...env }, maxBuffer: 2 ** 28, encoding: 'utf8' };
-  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], options);
-  if (status !== 0) throw new Error(`bobtail ${args[0]} ended with ${status}: ${stderr}`);
-  return stdout;
-}
-
 /** Records one cell and asks what its changes would bring; traces are not kept. */
 function measure({ service, load, env, sets = [] }) {
   const folder = mkdtempSync(join(tmpdir(), 'bobtail-bench-whatif-'));
@@ -48,7 +41,7 @@ function measure({ service, load, env, sets = [] }) {
   const flags = ['--quiet', '--no-report', '--no-html', '--out', out, '--on-port', onPort];
   const command = [values.node, join(FIXTURES, 'whatif-service.cjs'), ...service];
   try {
-    bobtail(['record', ...flags, '--', ...command], env);
+    bobtail(['record', ...flags, '--', ...command], { env: { ...process.env, ...env } });
     const options = sets.flatMap((one) => ['--set', one]);
     return JSON.parse(bobtail(['whatif', out, '--json', '--tail', '99', ...options]));
   } finally {

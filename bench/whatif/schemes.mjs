@@ -6,19 +6,19 @@
 // Each answer is written when it is there (`SERVICE-SEED.json`), so a run that was cut off goes on.
 // With `--recordings` the recordings are kept there, and those that are there are not made again.
 // Two CPUs: the service on one, the load and databases on the other.
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, release, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startServices } from '../../workloads/harness/services.mjs';
+import { bobtail } from '../harness/bobtail.mjs';
 import { LOAD_CORE, pin, SERVER_CORE } from '../harness/cpu.mjs';
 import { SCHEMES } from './schemes-list.mjs';
 import { SERVICES, WARMUP_S } from './services.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const MAIN = join(root, 'packages/bobtail/dist/cli/main.js');
 const { values } = parseArgs({
   options: {
     out: { type: 'string' },
@@ -32,13 +32,6 @@ const { values } = parseArgs({
 if (values.out === undefined) {
   process.stderr.write('usage: node bench/whatif/schemes.mjs --out DIR [--services NAME,…]\n');
   process.exit(64);
-}
-
-function bobtail(args, options = {}) {
-  const about = { encoding: 'utf8', maxBuffer: 2 ** 28, ...options };
-  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], about);
-  if (status !== 0) throw new Error(`bobtail ${args[0]} ended with ${status}: ${stderr}`);
-  return stdout;
 }
 
 /** Records a service under its load. */

@@ -9,7 +9,7 @@ use crate::path::CulpritKind;
 use crate::ring::Ring;
 
 /// One collection, or one step of incremental marking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Collection {
     /// V8's GCType.
     pub kind: u32,
@@ -18,18 +18,6 @@ pub struct Collection {
     pub caller: CodePlace,
     pub begin_ns: Ns,
     pub end_ns: Ns,
-}
-
-impl Default for Collection {
-    fn default() -> Self {
-        Self {
-            kind: 0,
-            cause: GcCause::Heap,
-            caller: CodePlace::default(),
-            begin_ns: 0,
-            end_ns: 0,
-        }
-    }
 }
 
 impl Collection {

@@ -82,6 +82,12 @@ codes!(
         Everything = 3 "everything",
     }
 );
+impl Default for GcCause {
+    /// What a record without a cause means.
+    fn default() -> Self {
+        Self::Heap
+    }
+}
 codes!(
     /// Moments of the run.
     MarkKind {

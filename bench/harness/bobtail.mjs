@@ -1,0 +1,14 @@
+// Runs the built command, the one that this repository has: an experiment is about this source, not
+// about whatever is installed.
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../../packages/bobtail/dist/cli/main.js', import.meta.url));
+
+/** What a command printed; `options` are spawn's. Throws when it ended otherwise than well. */
+export function bobtail(args, options = {}) {
+  const about = { encoding: 'utf8', maxBuffer: 2 ** 28, ...options };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], about);
+  if (status !== 0) throw new Error(`bobtail ${args[0]} ended with ${status}: ${stderr}`);
+  return stdout;
+}
