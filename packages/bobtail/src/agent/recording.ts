@@ -149,7 +149,7 @@ function install(open: Stream, settings: Settings): void {
     (require('./timers') as typeof import('./timers')).startTimers(open, startNs),
   );
   attempt('timers made inside Node', () =>
-    (require('./timers') as typeof import('./timers')).startTimerLists(open),
+    (require('./timers') as typeof import('./timers')).startTimerLists(),
   );
   whileRecording({
     on() {

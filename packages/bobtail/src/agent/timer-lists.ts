@@ -10,7 +10,7 @@
  */
 
 import { LoopKind } from './codes';
-import type { Stream } from './recorder';
+import { recorder } from './recorder';
 import { Stamped } from './stamp';
 import { dueNs, type NodeTimeout } from './timer-base';
 
@@ -31,7 +31,6 @@ interface ListedTimer extends NodeTimeout {
 const TIMERS: number = LoopKind.timers;
 let running: TimersList | undefined;
 let isOwn: (timer: object) => boolean = () => true;
-let follow: Stream;
 
 /** What a timer made inside Node calls. */
 class Strange extends Stamped {
@@ -54,7 +53,7 @@ class Strange extends Stamped {
 }
 
 function onTimeout(this: ListedTimer, ...args: unknown[]): void {
-  follow.loopBegin(TIMERS, 0, dueNs(this), 0);
+  recorder.stream?.loopBegin(TIMERS, 0, dueNs(this), 0);
   Reflect.apply(Strange.callback(this), this, args);
   prepareNext();
 }
@@ -63,17 +62,12 @@ function onTimeout(this: ListedTimer, ...args: unknown[]): void {
  * Starts to follow lists. `timer` was made just now, with a delay that no other timer has; `own`
  * tells the timers that have an event of their own. Throws when Node keeps timers some other way.
  */
-export function followTimerLists(
-  stream: Stream,
-  timer: ListedTimer,
-  own: (timer: object) => boolean,
-): void {
+export function followTimerLists(timer: ListedTimer, own: (timer: object) => boolean): void {
   const list = timer._idlePrev as TimersList | null | undefined;
   const prototype: unknown = list && Object.getPrototypeOf(list);
   if (typeof list?.msecs !== 'number' || list._idlePrev !== timer || !isClass(prototype)) {
     throw new Error('timers are not kept in lists of a known kind');
   }
-  follow = stream;
   isOwn = own;
   const delays = new WeakMap<object, unknown>();
   Object.defineProperty(prototype, 'msecs', {
@@ -94,7 +88,7 @@ export function followTimerLists(
 
 /** A timer has run: a strange one that follows it in its list gets a trampoline. */
 export function prepareNext(): void {
-  if (running === undefined) return;
+  if (running === undefined || recorder.stream === undefined) return;
   const next = running._idlePrev as ListedTimer;
   if (next === running || isOwn(next)) return;
   const callback = next._onTimeout;

@@ -80,10 +80,10 @@ export function startTimers(stream: Stream, startNs: bigint): void {
 }
 
 /** Starts to tell the timers made inside Node from those of the application. */
-export function startTimerLists(stream: Stream): void {
+export function startTimerLists(): void {
   const timer = timersModule.setTimeout(() => undefined, RARE_DELAY_MS);
   try {
-    followTimerLists(stream, timer as NodeTimeout, TimerStamp.knows);
+    followTimerLists(timer as NodeTimeout, TimerStamp.knows);
   } finally {
     timersModule.clearTimeout(timer);
   }

@@ -1,0 +1,105 @@
+/**
+ * A native addon that looks where V8 keeps what it calls back: the words of an isolate that hold
+ * an address of the probe's code. Bobtail's own word that it took its hooks out would prove
+ * nothing, and JavaScript cannot read memory.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const SOURCE = `
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef void *value;
+typedef value (*callback)(void *env, void *info);
+extern int napi_create_function(void *, const char *, size_t, callback, void *, value *);
+extern int napi_set_named_property(void *, value, const char *, value);
+extern int napi_create_object(void *, value *);
+extern int napi_create_double(void *, double, value *);
+
+enum { VECTOR_MAX = 1024 };
+static struct range { uintptr_t from, to; int is_probe; } ranges[4096];
+static int count;
+
+static void read_map(void) {
+  char line[512];
+  FILE *map = fopen("/proc/self/maps", "r");
+  for (count = 0; map != NULL && count < 4096 && fgets(line, sizeof line, map) != NULL;) {
+    unsigned long from, to;
+    char rights[8];
+    if (sscanf(line, "%lx-%lx %7s", &from, &to, rights) != 3) continue;
+    int is_probe = strstr(line, "bobtail-probe.node") != NULL && rights[2] == 'x';
+    /* What lies on the stack is of calls that are over, too. */
+    int is_data = rights[0] == 'r' && rights[1] == 'w' && strstr(line, "[stack]") == NULL;
+    if (!is_probe && !is_data) continue;
+    ranges[count++] = (struct range){from, to, is_probe};
+  }
+  if (map != NULL) fclose(map);
+}
+
+static struct range *range_of(uintptr_t address) {
+  for (int at = 0; at < count; at++)
+    if (address >= ranges[at].from && address < ranges[at].to) return &ranges[at];
+  return NULL;
+}
+
+static int is_probes(uintptr_t word) {
+  struct range *range = range_of(word);
+  return range != NULL && range->is_probe;
+}
+
+/* A std::vector lies there (begin, end, end of its room), and an element is the probe's. */
+static int is_vector_of_probes(const uintptr_t *word) {
+  uintptr_t begin = word[0], end = word[1], room = word[2];
+  if (begin == 0 || begin % 8 != 0 || end % 8 != 0 || begin >= end || end > room) return 0;
+  struct range *range = range_of(begin);
+  if (range == NULL || range->is_probe) return 0;
+  if (room - begin > VECTOR_MAX || room > range->to) return 0;
+  for (uintptr_t at = begin; at < end; at += 8)
+    if (is_probes(*(uintptr_t *)at)) return 1;
+  return 0;
+}
+
+static value look(void *env, void *info) {
+  void *(*current)(void) = (void *(*)(void))dlsym(RTLD_DEFAULT, "_ZN2v87Isolate10GetCurrentEv");
+  int words = 0, vectors = 0;
+  read_map();
+  uintptr_t at = (uintptr_t)current();
+  /* V8 has an isolate allocated; what comes after it is somebody else's, or nobody's. */
+  uintptr_t end = at + malloc_usable_size((void *)at);
+  for (; at + 24 <= end; at += 8) {
+    words += is_probes(*(uintptr_t *)at);
+    vectors += is_vector_of_probes((uintptr_t *)at);
+  }
+  value result, number;
+  napi_create_object(env, &result);
+  napi_create_double(env, words, &number);
+  napi_set_named_property(env, result, "words", number);
+  napi_create_double(env, vectors, &number);
+  napi_set_named_property(env, result, "vectors", number);
+  return result;
+}
+
+value napi_register_module_v1(void *env, value exports) {
+  value function;
+  napi_create_function(env, "look", 4, look, NULL, &function);
+  napi_set_named_property(env, exports, "look", function);
+  return exports;
+}
+`;
+
+/** Its path; compiled for this test. */
+export function hookWords(test) {
+  const folder = mkdtempSync(join(tmpdir(), 'bobtail-hooks-'));
+  test.after(() => rmSync(folder, { recursive: true, force: true }));
+  const addon = join(folder, 'hook-words.node');
+  execFileSync('cc', ['-shared', '-fPIC', '-o', addon, '-x', 'c', '-'], { input: SOURCE });
+  return addon;
+}
