@@ -1,6 +1,7 @@
 /** `boost` of clusters: every worker claims the lever, and none keeps a claim beyond its end. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { leaveOut } from '../../../../workloads/harness/leave-out.mjs';
 import {
   BASE,
   freePort,
@@ -93,18 +94,44 @@ test('a worker that is stopped loses its claim, and has it again when it goes on
   assert.equal(tree.khz(0), BASE);
 });
 
-test('workers boost by their own loops', async (t) => {
-  const policy = 'gc-boost:worth=0,hold=1ms';
-  const run = await boostedCluster(t, { policy });
+const COLLECTIONS = 'gc-boost:worth=0,hold=1ms';
+
+/** Every worker collects. */
+async function loadBoth({ port }) {
   const answered = new Set();
   await until('both have answered', async () => {
-    answered.add(await get(run.port, '/', false));
+    answered.add(await get(port, '/', false));
     return answered.size >= 2;
   });
-  for (let n = 0; n < 60; n += 1) await get(run.port, `/${n}`, false);
+  for (let n = 0; n < 60; n += 1) await get(port, `/${n}`, false);
+}
+
+test('workers boost by their own loops', async (t) => {
+  const run = await boostedCluster(t, { policy: COLLECTIONS });
+  await loadBoth(run);
   await stop(run);
   const { counters, processes } = run.summary();
   assert.ok(processes >= 2, `${processes}`);
+  // Workers end after their primary: what they did since the last second is told, too.
+  assert.ok(counters.boosts >= 1, JSON.stringify(counters));
   assert.deepEqual([counters.forCollection, counters.refused], [counters.boosts, 0]);
   assert.equal(run.tree.khz(0), BASE);
 });
+
+for (const { path: node, version } of nodes) {
+  test(`${version}: workers share an emulated frequency, and it ends with them`, async (t) => {
+    if (process.getuid() !== 0) return leaveOut(t, 'needs root');
+    const args = ['--actuator', 'emulated', '--policy', COLLECTIONS];
+    const run = await startBoosted(t, { args, node, script: [CLUSTER, 'primary', '2'] });
+    await until('all workers drive', () => run.drivers().length >= 2);
+    await loadBoth(run);
+    const { code, stderr } = await stop(run);
+    assert.equal(code, 6, stderr);
+    const { counters, processes, isEmulated, refused } = run.summary();
+    assert.deepEqual([isEmulated, refused, processes >= 2], [true, null, true]);
+    assert.ok(counters.boosts >= 1, JSON.stringify(counters));
+    assert.deepEqual([counters.forCollection, counters.refused], [counters.boosts, 0]);
+    assert.match(stderr, /EMULATED frequency · \d+ processes · \d+ boosts/);
+    await until('who imitated it has ended', () => !isAlive(run.keeper));
+  });
+}

@@ -38,6 +38,9 @@ export interface BoostOptions {
 }
 
 const NS_PER_MS = 1e6;
+/** How long workers may take to end after their primary: each tells what it did when it does. */
+const WORKERS_MS = 1_000;
+
 /** Runs the command and ends this process as it ended. Rejects with a `Failure`. */
 export async function boost(options: BoostOptions): Promise<void> {
   const policy = canonicalPolicy(options.drive.policy);
@@ -114,6 +117,7 @@ async function serve({ command }: BoostOptions, env: NodeJS.ProcessEnv): Promise
   const service = await startService(command, env, 'inherit');
   const stopForwarding = forwardSignals(service, () => undefined);
   const outcome = await service.ended;
+  await service.emptied(WORKERS_MS);
   stopForwarding();
   return outcome;
 }

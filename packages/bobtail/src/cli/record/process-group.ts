@@ -81,6 +81,11 @@ export class ProcessGroup {
     signalPid(-this.pid, signal);
   }
 
+  /** Waits until all that it started has ended, too; returns whether it has within that time. */
+  async emptied(withinMs: number): Promise<boolean> {
+    return until(() => !isGroupAlive(this.pid), withinMs);
+  }
+
   /**
    * Ends the command with SIGTERM, then what it left behind: `sh -c` dies of SIGTERM without
    * passing it on. After five seconds everything that still runs is killed.
@@ -89,11 +94,11 @@ export class ProcessGroup {
   async stop(): Promise<boolean> {
     this.signal('SIGTERM');
     if (await until(() => !this.running, STOP_GRACE_MS)) {
-      if (await until(() => !isGroupAlive(this.pid), LEFTOVER_GRACE_MS)) {
+      if (await this.emptied(LEFTOVER_GRACE_MS)) {
         return true;
       }
       this.signalAll('SIGTERM');
-      if (await until(() => !isGroupAlive(this.pid), STOP_GRACE_MS)) {
+      if (await this.emptied(STOP_GRACE_MS)) {
         return true;
       }
     }
