@@ -129,7 +129,10 @@ export!(begin, |scope, arguments: 1| {
     scope.undefined()
 });
 export!(pause, |scope, _arguments: 0| scope.boolean(pauses::pause()));
-export!(resume, |scope, _arguments: 0| scope.boolean(pauses::resume()));
+export!(resume, |scope, _arguments: 0| match pauses::resume() {
+    Some(mechanisms) => describe_mechanisms(scope, &mechanisms),
+    None => scope.undefined(),
+});
 export!(stop, |scope, _arguments: 0| scope.boolean(start::stop()));
 export!(inspect, |scope, _arguments: 0| inspect_with(scope));
 export!(looks, |scope, _arguments: 0| match ready_helper::look_again() {

@@ -14,6 +14,7 @@ use crate::loop_state::{LoopState, Poll};
 use crate::napi::{Env, Scope};
 use crate::not_running::NotRunning;
 use crate::pool::{self, Jobs};
+use crate::start::Mechanism;
 use crate::switches::Switches;
 use crate::v8::Work;
 use crate::{libuv, ready_helper, registry, thread, v8, watchdog};
@@ -49,25 +50,23 @@ pub fn pause() -> bool {
     true
 }
 
-/// Goes on recording the loop of this thread; false when it was not paused.
-pub fn resume() -> bool {
+/// Goes on recording the loop of this thread; `None` when it was not paused, else what is taken
+/// again and what is refused now, which may have been granted at the start.
+pub fn resume() -> Option<Vec<Mechanism>> {
     if !thread::is_paused() {
-        return false;
+        return None;
     }
     let env = thread::even_paused().map_or(0, |state| state.env);
     // SAFETY: the environment that started the recording calls.
     let scope = unsafe { Scope::new(env as Env) };
-    // As at the start, before the loop is recorded: V8 is made to call what is put in. What is
-    // refused now was refused, and told, at the start.
-    let (hooks, _) = v8::hook(scope);
-    let Some(state) = thread::take_up() else {
-        return false;
-    };
+    // As at the start, before the loop is recorded: V8 is made to call what is put in.
+    let (hooks, mut mechanisms) = v8::hook(scope);
+    let state = thread::take_up()?;
     state.hooks = hooks;
     if state.writer.live.get(live::EVENT) >= LAST_EVENT {
         // Numbers have run out: paused for good.
         thread::put_aside();
-        return false;
+        return None;
     }
     state.poll = Poll::default();
     state.next_batch();
@@ -85,16 +84,21 @@ pub fn resume() -> bool {
     pool::adopt(state.uv_loop);
     state.writer.live.set(live::PAUSED, 0);
     state.mark(MarkKind::Resumed, 0);
-    take_up(state);
-    true
+    take_up(state, &mut mechanisms);
+    Some(mechanisms)
 }
 
-fn take_up(state: &mut LoopState) {
+fn take_up(state: &mut LoopState, mechanisms: &mut Vec<Mechanism>) {
     state.cpu_timer = watchdog::timer();
     let equipment = state.equipment;
     if equipment.switches {
         // The kernel granted it before; if not now, the times are missing and not wrong.
-        let switches = Switches::open().unwrap_or_else(|_| Switches::none());
+        let switches = Switches::open();
+        mechanisms.push(Mechanism {
+            name: "not-running",
+            refused: switches.as_ref().err().cloned(),
+        });
+        let switches = switches.unwrap_or_else(|_| Switches::none());
         state.writer.not_running = NotRunning::new(switches);
     }
     if equipment.looks {

@@ -277,24 +277,33 @@ fn patch() -> Result<Patched, String> {
         })
         .clone()?;
     let required = (1_u64 << hooks::REQUIRED) - 1;
-    if patched.found & required != required {
-        return Err("the executable does not call libc through its offset table".into());
+    let refused = loop_events(patched).refused;
+    match refused.filter(|_| patched.found & required != required) {
+        Some(reason) => Err(reason),
+        None => Ok(patched),
     }
-    Ok(patched)
 }
 
 /// Whether all is seen that libuv calls around loop events.
 pub fn loop_events(patched: Patched) -> Mechanism {
-    let all = (1_u64 << hooks::replacements().len()) - 1;
+    let missing = missing_of(patched);
     Mechanism {
         name: "loop-events",
-        refused: (patched.found | OPTIONAL != all | OPTIONAL).then(|| {
-            format!(
-                "some libc functions are not called (found {:b})",
-                patched.found
-            )
+        refused: (!missing.is_empty()).then(|| {
+            let names = missing.join(", ");
+            format!("the executable does not call libc's {names} through its offset table")
         }),
     }
+}
+
+/// The functions that every executable calls and this one does not.
+fn missing_of(patched: Patched) -> Vec<String> {
+    let replacements = hooks::replacements();
+    let functions = replacements.iter().enumerate();
+    functions
+        .filter(|(index, _)| (patched.found | OPTIONAL) & 1 << index == 0)
+        .map(|(_, function)| function.name.to_string_lossy().into_owned())
+        .collect()
 }
 
 /// Looks at what can be seen on this Node.

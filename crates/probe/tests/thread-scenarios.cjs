@@ -73,7 +73,7 @@ module.exports = {
     }
     const position = words[0];
     await promisify(crypto.randomBytes)(8);
-    return { last: words[2], silent: words[0] === position, resumed: probe.resume() };
+    return { last: words[2], silent: words[0] === position, resumed: probe.resume() !== undefined };
   },
 
   // Each start is refused at another step; what was taken before must be given back.

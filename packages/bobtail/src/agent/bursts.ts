@@ -7,7 +7,8 @@
  */
 
 import { setTimeout as plainSetTimeout } from 'node:timers';
-import { attempt } from './mechanisms';
+import { addMechanisms, attempt } from './mechanisms';
+import type { Mechanism } from './session';
 
 /** Something that is at work only while the thread is being recorded. */
 export interface Part {
@@ -24,7 +25,7 @@ export interface Bursts {
 /** The native probe's switch. */
 interface Probe {
   pause(): void;
-  resume(): void;
+  resume(): readonly Mechanism[] | undefined;
 }
 
 const parts: Part[] = [];
@@ -55,10 +56,15 @@ export function startBursts({ everyMs, forMs }: Bursts, probe: Probe): void {
   turn();
 }
 
+/** What was granted to earlier bursts may be refused to this one. */
+function ofLaterBurst({ name, ok, reason }: Mechanism): Mechanism {
+  return ok ? { name, ok } : { name, ok, reason: `in a later burst: ${reason}` };
+}
+
 function setRecording(wanted: boolean, probe: Probe): void {
   recording = wanted;
   if (wanted) {
-    probe.resume();
+    addMechanisms((probe.resume() ?? []).map(ofLaterBurst));
     for (const part of parts) part.on();
   } else {
     for (const part of [...parts].reverse()) part.off();

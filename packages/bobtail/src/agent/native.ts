@@ -7,7 +7,7 @@
 import { join } from 'node:path';
 import type { Driven, DriverCounters } from '../cli/boost/driver-file';
 import type { DriveOptions } from './boost/settings';
-import type { Session } from './session';
+import type { Mechanism, Session } from './session';
 
 /** What the probe is told at start. */
 export interface StartOptions {
@@ -31,7 +31,7 @@ interface NativeProbe {
   flush(): void;
   intern(text: string): number;
   pause(): void;
-  resume(): void;
+  resume(): readonly Mechanism[] | undefined;
   adopt(fd: number): void;
   message(handle: number): boolean;
   looks(): string | undefined;

@@ -32,8 +32,8 @@ export interface Session {
   intern(text: string): number;
   /** Nothing is recorded from now on. */
   pause(): void;
-  /** Recording goes on. */
-  resume(): void;
+  /** Recording goes on, with these; undefined where it does not. */
+  resume(): readonly Mechanism[] | undefined;
 }
 
 let current: Session | undefined;

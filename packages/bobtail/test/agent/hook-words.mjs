@@ -1,7 +1,8 @@
 /**
  * A native addon that looks where V8 keeps what it calls back: the words of an isolate that hold
  * an address of the probe's code. Bobtail's own word that it took its hooks out would prove
- * nothing, and JavaScript cannot read memory.
+ * nothing, and JavaScript cannot read memory. It can also take those words, as another tool that
+ * knows V8 would.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -9,7 +10,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const SOURCE = `
+const SOURCE = String.raw`
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <malloc.h>
@@ -24,7 +25,7 @@ extern int napi_set_named_property(void *, value, const char *, value);
 extern int napi_create_object(void *, value *);
 extern int napi_create_double(void *, double, value *);
 
-enum { VECTOR_MAX = 1024 };
+enum { VECTOR_MAX = 1024, WORDS_MAX = 64 };
 static struct range { uintptr_t from, to; int is_probe; } ranges[4096];
 static int count;
 
@@ -67,15 +68,43 @@ static int is_vector_of_probes(const uintptr_t *word) {
   return 0;
 }
 
+/* The table of what generated code calls lies beyond; before it, V8 notes what it calls now. */
+enum { BEFORE_TABLE = 4096 };
+typedef unsigned __int128 pair;
+typedef pair (*runtime_function)(long count, void *arguments, void *isolate);
+static uintptr_t *seen[WORDS_MAX];
+static runtime_function taken[WORDS_MAX];
+
+#define PASS_ON(n) \
+  static pair pass_on_##n(long a, void *b, void *c) { return taken[0##n](a, b, c); }
+#define EACH_OF_8(f, n) f(n##0) f(n##1) f(n##2) f(n##3) f(n##4) f(n##5) f(n##6) f(n##7)
+#define EACH(f) \
+  EACH_OF_8(f, 0) EACH_OF_8(f, 1) EACH_OF_8(f, 2) EACH_OF_8(f, 3) \
+  EACH_OF_8(f, 4) EACH_OF_8(f, 5) EACH_OF_8(f, 6) EACH_OF_8(f, 7)
+#define NAME(n) pass_on_##n,
+EACH(PASS_ON)
+static const runtime_function passing_on[WORDS_MAX] = {EACH(NAME)};
+
+/* Takes the words that the last look found, now that they hold V8's own functions again. */
+static value take(void *env, void *info) {
+  for (int at = 0; at < WORDS_MAX && seen[at] != NULL; at++) {
+    taken[at] = (runtime_function)*seen[at];
+    if (taken[at] != NULL) *seen[at] = (uintptr_t)passing_on[at];
+  }
+  return NULL;
+}
+
 static value look(void *env, void *info) {
   void *(*current)(void) = (void *(*)(void))dlsym(RTLD_DEFAULT, "_ZN2v87Isolate10GetCurrentEv");
   int words = 0, vectors = 0;
   read_map();
   uintptr_t at = (uintptr_t)current();
   /* V8 has an isolate allocated; what comes after it is somebody else's, or nobody's. */
-  uintptr_t end = at + malloc_usable_size((void *)at);
-  for (; at + 24 <= end; at += 8) {
-    words += is_probes(*(uintptr_t *)at);
+  uintptr_t end = at + malloc_usable_size((void *)at), table = at + BEFORE_TABLE;
+  for (int found = 0; at + 24 <= end; at += 8) {
+    int is_hook = is_probes(*(uintptr_t *)at);
+    words += is_hook;
+    if (is_hook && at >= table && found < WORDS_MAX) seen[found++] = (uintptr_t *)at;
     vectors += is_vector_of_probes((uintptr_t *)at);
   }
   value result, number;
@@ -91,6 +120,8 @@ value napi_register_module_v1(void *env, value exports) {
   value function;
   napi_create_function(env, "look", 4, look, NULL, &function);
   napi_set_named_property(env, exports, "look", function);
+  napi_create_function(env, "take", 4, take, NULL, &function);
+  napi_set_named_property(env, exports, "take", function);
   return exports;
 }
 `;
