@@ -11,6 +11,7 @@ import { Executable } from '../../../../workloads/harness/executable.mjs';
 import { edgeTriggered } from './edge-triggered.mjs';
 import { load } from './load.mjs';
 import { nodes } from './nodes.mjs';
+import { deniesPerfEvents, namedOtherwise } from './other-kernel.mjs';
 import { fixture, reportOf, startRecording } from './recordings.mjs';
 import { makeFolder, runBobtail } from './run-bobtail.mjs';
 
@@ -21,10 +22,27 @@ const TAG = '_ZN2v814ScriptCompiler20CachedDataVersionTagEv';
 const FLAGS = '_ZN2v88internal8v8_flagsE';
 const ADD_PROLOGUE =
   '_ZN2v87Isolate21AddGCPrologueCallbackEPFvPS0_NS_6GCTypeENS_15GCCallbackFlagsEPvES4_S2_';
+const CHECK_IMMEDIATE = '_ZN4node11Environment14CheckImmediateEP10uv_check_s';
+const STACK_TRACE = '_ZN2v810StackTrace17CurrentStackTraceEPNS_7IsolateEiNS0_17StackTraceOptionsE';
 const SET_LOGGER = '_ZN2v87Isolate14SetEventLoggerEPFvPKciE';
 
 /** The symbol of a C++ function of V8's that generated code calls. */
 const called = (name) => `_ZN2v88internal${name.length}${name}EiPmPNS0_7IsolateE`;
+
+/** The executable calls a function of libc by another name, one that begins with an x. */
+const nameOtherwise = (node, name) =>
+  node.write(node.find(name, '.dynsym').nameAt, Buffer.from('x'));
+
+/** The kernel refuses events of perf with an error; how each is told is the same on all Nodes. */
+const denied = (errno, reason, isFirst = false) => ({
+  what: `the kernel refuses perf_event_open (${errno})`,
+  isRecorded: isFirst,
+  isOnce: !isFirst,
+  recordFlags: ['--not-running'],
+  env: (t) => ({ LD_PRELOAD: deniesPerfEvents(t, errno) }),
+  lost: ['time not running'],
+  reason,
+});
 
 /** Has the symbol table give functions the places of others, or of no function. */
 function misplace(node, places) {
@@ -135,6 +153,38 @@ const FAILURES = [
     lost: ['ready times'],
     reason: /^libuv's epoll set is edge-triggered$/,
   },
+  {
+    what: 'a function of libc is called by another name',
+    isRecorded: true,
+    change: (node) => [nameOtherwise(node, 'getsockopt')],
+    env: (t) => ({ LD_PRELOAD: namedOtherwise(t) }),
+    lost: ['loop events'],
+    reason: /^the executable does not call libc's getsockopt through its offset table$/,
+  },
+  {
+    what: 'immediates are run by another function',
+    isRecorded: true,
+    change: (node) => [node.place(CHECK_IMMEDIATE, node.find(CHECK_IMMEDIATE).address + 1)],
+    lost: ['runs of the timer list'],
+    reason: /^the check handle is not that of the immediates$/,
+  },
+  {
+    what: 'timers are kept in another way',
+    isRecorded: true,
+    flags: ['--require', fixture('own-timers.cjs')],
+    lost: ['timers made inside Node'],
+    reason: /^timers are not kept in lists of a known kind$/,
+  },
+  {
+    what: 'V8 does not tell its stack',
+    isRecorded: true,
+    change: (node) => [node.hide(STACK_TRACE, '.dynsym')],
+    lost: ['code locations'],
+    reason: /^V8 does not export its stack trace$/,
+  },
+  denied('EPERM', /^perf_event_open: .*: a container's seccomp profile or perf_ev.*$/, true),
+  denied('EACCES', /^perf_event_open: .*: perf_event_paranoid is above 2$/),
+  denied('ENOSYS', /^perf_event_open: .*: the kernel was built without it, or a sandbox .*$/),
 ];
 
 /** The mechanisms that `doctor` says are missing of a Node, with the reasons. */
@@ -154,12 +204,13 @@ function assertReason(reason, expected) {
 }
 
 /** Records a service on it; every class that is not lost has its time, and the others have none. */
-async function assertRecorded(t, { command, env, lost, reason }) {
-  const service = await startRecording(t, [...command, fixture('service.mjs'), 'http'], { env });
-  assert.equal(await load(service.port, { count: REQUESTS }), REQUESTS);
-  const { signal, stdout, stderr } = await service.end('SIGTERM');
+async function assertRecorded(t, { command, env, lost, reason, recordFlags: flags }) {
+  const service = [...command, fixture('service.mjs'), 'http'];
+  const recording = await startRecording(t, service, { env, flags });
+  assert.equal(await load(recording.port, { count: REQUESTS }), REQUESTS);
+  const { signal, stdout, stderr } = await recording.end('SIGTERM');
   assert.equal(signal, 'SIGTERM', stderr);
-  const { requests, losses, unavailable, breakdown } = await reportOf(service.folder);
+  const { requests, losses, unavailable, breakdown } = await reportOf(recording.folder);
   assert.equal(requests.count, REQUESTS);
   assert.deepEqual(losses, {});
   const told = new Map(unavailable.map((one) => [one.mechanism, one.reason]));
@@ -167,11 +218,32 @@ async function assertRecorded(t, { command, env, lost, reason }) {
     assertReason(told.get(name), reason);
     assert.ok((stdout + stderr).includes(name), stdout + stderr);
   }
-  const { gcNs, jitNs, icNs, nativeNs } = breakdown[0].work;
+  const { gcNs, jitNs, icNs, nativeNs, notRunningNs } = breakdown[0].work;
   assert.equal(gcNs === null, lost.includes('garbage collections'), 'gc');
   assert.equal(jitNs === null, lost.includes('compilation'), 'jit');
   assert.equal(icNs === null, lost.includes('inline-cache misses'), 'ic');
+  // Only where it was asked for, which only that case does.
+  assert.equal(notRunningNs, null, 'not running');
   assert.ok(nativeNs > 0);
+}
+
+/** A Node whose loop waits by a function that is none of libc's: the last change of the copy. */
+async function assertRefused(t, copy) {
+  const node = new Executable(copy, { isWritable: true });
+  nameOtherwise(node, 'epoll_pwait');
+  node.close();
+  const env = { LD_PRELOAD: namedOtherwise(t) };
+  const reason = "the executable does not call libc's epoll_pwait through its offset table";
+  const { stdout } = await runBobtail(['doctor', '--json', '--', copy], { env });
+  const [diagnosed] = JSON.parse(stdout).nodes;
+  assert.deepEqual([diagnosed.ok, diagnosed.reason], [false, reason]);
+  const recording = await startRecording(t, [copy, fixture('service.mjs'), 'http'], { env });
+  assert.equal(await load(recording.port, { count: REQUESTS }), REQUESTS);
+  const { signal, stderr } = await recording.end('SIGTERM');
+  assert.equal(signal, 'SIGTERM');
+  for (const told of ['not recording this process', 'nothing recorded']) {
+    assert.ok(stderr.includes(`bobtail: ${told}: ${reason}`), stderr);
+  }
 }
 
 for (const { path, version } of nodes) {
@@ -180,8 +252,10 @@ for (const { path, version } of nodes) {
     const copy = join(makeFolder(t), 'node');
     copyFileSync(path, copy);
     const named = new Set((await missingOf([copy])).map(({ name }) => name));
-    for (const failure of FAILURES) {
-      const { what, change, flags = [], since = 0, isRecorded = false, reason } = failure;
+    const isLast = path === nodes.at(-1).path;
+    for (const failure of FAILURES.filter(({ isOnce }) => !isOnce || isLast)) {
+      const { what, change, flags = [], since = 0, isRecorded = false } = failure;
+      const { recordFlags, reason } = failure;
       await t.test(what, async (t) => {
         const changed = (work) => {
           const node = new Executable(copy, { isWritable: true });
@@ -193,14 +267,20 @@ for (const { path, version } of nodes) {
         try {
           const [command, env] = [[copy, ...flags], failure.env?.(t) ?? {}];
           const lost = major >= since ? failure.lost : [];
-          const missing = (await missingOf(command, env)).filter(({ name }) => !named.has(name));
+          // What this host lacks anyway is only looked at where it is what the case is about.
+          const missing = (await missingOf(command, env)).filter(
+            ({ name }) => !named.has(name) || lost.includes(name),
+          );
           assert.deepEqual(missing.map(({ name }) => name).sort(), lost.toSorted());
           for (const one of missing) assertReason(one.reason, reason);
-          if (isRecorded) await assertRecorded(t, { command, env, lost, reason });
+          if (isRecorded) await assertRecorded(t, { command, env, lost, reason, recordFlags });
         } finally {
           changed((node) => changes.map(({ at, before }) => node.write(at, before)));
         }
       });
     }
+    await t.test('without the poll nothing is recorded, and the service is unharmed', (t) =>
+      assertRefused(t, copy),
+    );
   });
 }
