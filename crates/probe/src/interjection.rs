@@ -84,6 +84,7 @@ impl Interjection {
 
 impl LoopState {
     /// Writes a fact now, or keeps it while JavaScript is in the middle of a record.
+    #[cold]
     pub fn interject(&mut self, fact: Interjection) {
         let live = self.writer.live;
         if live.get(live::BUSY) == 0 {

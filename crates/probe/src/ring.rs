@@ -53,6 +53,7 @@ impl Ring {
         })
     }
 
+    #[inline(always)]
     pub fn base(&self) -> *mut u8 {
         self.base
     }

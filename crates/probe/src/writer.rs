@@ -4,6 +4,7 @@
 //! position in this struct. The position moves after the bytes, so that a reader of a killed
 //! process never sees half a record.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
@@ -63,13 +64,15 @@ impl Live {
     /// Time of the last timed record, relative to the start.
     #[inline(always)]
     pub fn last_ns(&self) -> u64 {
-        f64::from_bits(self.last_ns_bits().load(Ordering::Relaxed)) as u64
+        // Signed, as no time is that late: a conversion to unsigned takes three times as many
+        // instructions, and so does one back.
+        f64::from_bits(self.last_ns_bits().load(Ordering::Relaxed)) as i64 as u64
     }
 
     #[inline(always)]
     fn set_last_ns(&self, value: u64) {
         self.last_ns_bits()
-            .store((value as f64).to_bits(), Ordering::Relaxed);
+            .store((value as i64 as f64).to_bits(), Ordering::Relaxed);
     }
 
     /// Counts a loss.
@@ -92,12 +95,17 @@ impl Live {
     }
 }
 
-/// An end of the stream: as long as it is the same, nothing was written.
+/// An end of the stream within a chunk: as long as it is the same, nothing was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    chunk: u64,
     position: u32,
     event: u32,
+}
+
+/// Where a record begins, and the time it counts from.
+#[derive(Debug, Clone, Copy)]
+pub struct Begin {
+    position: u32,
     last_ns: u64,
 }
 
@@ -110,7 +118,7 @@ pub struct Writer {
     ring: Arc<Ring>,
     start_ns: u64,
     pub not_running: NotRunning,
-    /// The WORK record that may still be the last.
+    /// The WORK record that may still be the last of the current chunk.
     pub last_work: Option<LastWork>,
     chunk: u64,
     /// How many losses of each kind of `DROPPED` the stream tells.
@@ -190,51 +198,44 @@ impl Writer {
     }
 
     /// As `put`; gives where the record begins.
-    pub fn put_placed(&mut self, encode: impl Fn(&mut Window, u64) -> Encoded) -> Option<Place> {
-        if self.live.is_silent() {
-            return None;
-        }
-        if self.not_running.has_news() {
-            let trial = encode(&mut [0; MAX_RECORD_BYTES], self.live.last_ns());
-            self.put_not_running(trial.last_ns);
-        }
-        if self.live.get(live::POSITION) > self.live.get(live::LIMIT) && !self.roll() {
-            return None;
-        }
-        let from = self.place();
-        self.append(encode).then_some(from)
+    pub fn put_placed(&mut self, encode: impl Fn(&mut Window, u64) -> Encoded) -> Option<Begin> {
+        let (live, begin) = (self.live, Cell::new(None));
+        let is_written = self.put(|out, last_ns| {
+            let position = live.get(live::POSITION);
+            begin.set(Some(Begin { position, last_ns }));
+            encode(out, last_ns)
+        });
+        begin.take().filter(|_| is_written)
     }
 
     /// Where the stream ends now.
-    #[inline]
+    #[inline(always)]
     pub fn place(&self) -> Place {
         Place {
-            chunk: self.chunk,
             position: self.live.get(live::POSITION),
             event: self.live.get(live::EVENT),
-            last_ns: self.live.last_ns(),
         }
     }
 
-    /// Writes the last record anew; it began at `from` in the current chunk. The position goes
-    /// back first and forward last, so that a killed process leaves no half of it.
-    #[inline]
-    pub fn rewrite(&mut self, from: Place, encode: impl Fn(&mut Window, u64) -> Encoded) -> bool {
-        if self.live.is_silent() || from.chunk != self.chunk {
-            return false;
-        }
-        self.live.set(live::POSITION, from.position);
-        compiler_fence(Ordering::SeqCst);
+    /// Writes the last record anew in as many bytes; it began at `from` in the current chunk.
+    /// False, and nothing changed, when `encode` refuses. `encode` leaves a whole record whenever
+    /// the process is killed.
+    #[inline(always)]
+    pub fn write_anew(
+        &mut self,
+        from: Begin,
+        encode: impl FnOnce(&mut Window, u64) -> Option<Encoded>,
+    ) -> bool {
         // SAFETY: a record began there, so a whole window of the current chunk is left.
         let window = unsafe {
             let at = self.ring.base().add(from.position as usize);
             &mut *at.cast::<Window>()
         };
-        let encoded = encode(window, from.last_ns);
+        let Some(encoded) = encode(window, from.last_ns) else {
+            return false;
+        };
         compiler_fence(Ordering::Release);
         self.live.set_last_ns(encoded.last_ns);
-        let position = from.position + encoded.bytes as u32;
-        self.live.set(live::POSITION, position);
         true
     }
 
@@ -269,6 +270,7 @@ impl Writer {
     /// Makes a mapped chunk the current one. The live block points into it before its number is
     /// stored (`bobtail_trace::chunk`).
     fn open(&mut self, number: u64) {
+        self.last_work = None;
         let at = self.ring.offset(number);
         self.live.set(live::LIMIT, limit(at, self.ring.chunk_bytes));
         let first = at + CHUNK_HEADER_BYTES as u32;

@@ -4,6 +4,8 @@
 //! the chunk's `limit` guarantees, and indices are masked to it. That is why this is a set of
 //! functions over `&mut Window` and not a serializer over `io::Write`.
 
+use std::sync::atomic::{Ordering, compiler_fence};
+
 use crate::layout::{MAX_RECORD_BYTES, tag};
 use crate::record::{
     CodePlace, EventId, GcCause, HandleId, HandleKind, LoopKind, LossKind, MarkKind, MicroKind,
@@ -305,6 +307,52 @@ pub fn work(
         }
     }
     cursor.done()
+}
+
+/// What a WORK takes that can grow: its tag, four bytes of `dt`, three of each other number.
+pub const GROWING_WORK_BYTES: usize = 14;
+
+/// A WORK that can be written anew in the same place with later and larger numbers, by the same
+/// call: it has both flags, and its varints are padded to a fixed width. `None`, and nothing
+/// written, where a number does not fit (`dt` 2^28 ns, the others 2^21).
+///
+/// Two stores, the time and the span before what was done in it: a writer killed between them
+/// leaves a whole record, whose parts do not exceed its span.
+#[inline(always)]
+pub fn growing_work(
+    out: &mut Window,
+    last_ns: u64,
+    end_ns: u64,
+    span_ns: u64,
+    jit_ns: u64,
+    ic_ns: u64,
+) -> Option<Encoded> {
+    let end_ns = end_ns.max(last_ns);
+    let dt_ns = end_ns - last_ns;
+    if dt_ns >> 28 != 0 || (span_ns | jit_ns | ic_ns) >> 21 != 0 {
+        return None;
+    }
+    let when = dt_ns | span_ns << 32;
+    let when = groups(when, 0x0000_007f_0000_007f, 4) | 0x0000_8080_0080_8080;
+    let what = jit_ns | ic_ns << 24;
+    let what = groups(what, 0x0000_0000_7f00_007f, 3) | 0x0000_0080_8000_8080;
+    let tag = u64::from(tag::WORK | tag::FLAG_A | tag::FLAG_B);
+    out[..8].copy_from_slice(&(when << 8 | tag).to_le_bytes());
+    compiler_fence(Ordering::Release);
+    out[8..16].copy_from_slice(&what.to_le_bytes());
+    Some(Encoded {
+        bytes: GROWING_WORK_BYTES,
+        last_ns: end_ns,
+    })
+}
+
+/// Spreads numbers to seven bits a byte, all at once: `lowest` has the first seven bits of each
+/// set, and the longest takes `bytes` of them.
+#[inline(always)]
+fn groups(numbers: u64, lowest: u64, bytes: u32) -> u64 {
+    (0..bytes).fold(0, |all, index| {
+        all | (numbers & lowest << (7 * index)) << index
+    })
 }
 
 /// The thread could have run but did not, for `duration_ns` until `end_ns`; told at `at_ns`.

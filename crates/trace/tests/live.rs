@@ -4,7 +4,8 @@ mod support;
 
 use std::cell::RefCell;
 
-use bobtail_trace::layout::{HEADER_BYTES, chunk, live};
+use bobtail_trace::encode;
+use bobtail_trace::layout::{HEADER_BYTES, MAX_RECORD_BYTES, chunk, live};
 use bobtail_trace::record::{LoopKind, LossKind, Record};
 use bobtail_trace::{OnDamage, ReadAt, ReadError, TraceError, TraceReader, TraceWriter};
 use support::{START_NS, header};
@@ -219,4 +220,77 @@ fn a_work_that_is_written_anew_ends_what_can_be_read() {
     sealed[used] -= 2;
     let reader = TraceReader::open(&sealed[..], OnDamage::Fail).unwrap();
     assert!(reader.last().is_some_and(|record| record.is_err()));
+}
+
+/// A trace that ends with one more record, of these bytes.
+fn ends_with(record: &[u8]) -> Vec<u8> {
+    let header = header(128, 2, 4);
+    let mut writer = TraceWriter::new(header.clone()).unwrap();
+    writer.push(&loop_begin(1)).unwrap();
+    let mut bytes = writer.bytes().to_vec();
+    let word = live::byte_offset(live::POSITION);
+    let position = usize::from(bytes[word]);
+    let at = HEADER_BYTES + header.strings_bytes as usize + position;
+    bytes[at..at + record.len()].copy_from_slice(record);
+    bytes[word] += record.len() as u8;
+    bytes
+}
+
+/// Reads a WORK with these bytes, behind a record of 10 ns after the start: time since that
+/// record, span, compilation and inline-cache misses.
+fn read_work(record: &[u8]) -> [u64; 4] {
+    let bytes = ends_with(record);
+    let reader = TraceReader::open(&bytes[..], OnDamage::Fail).unwrap();
+    match reader.last() {
+        Some(Ok(Record::Work {
+            end_ns,
+            span_ns,
+            jit_ns,
+            ic_ns,
+        })) => [end_ns - START_NS - 10, span_ns, jit_ns, ic_ns],
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_work_grows_in_its_place() {
+    let mut out = [0; MAX_RECORD_BYTES];
+    let mut before = [0; 4];
+    for bits in 0..=21 {
+        // Each of another width, and no bit always set.
+        let number = |step: u32| ((1_u64 << bits) - 1) >> step & !u64::from(step << 3);
+        let numbers = [number(0) << 7, number(0), number(1), number(2)];
+        let [dt_ns, span_ns, jit_ns, ic_ns] = numbers;
+        let old = out;
+        let encoded = encode::growing_work(&mut out, 10, 10 + dt_ns, span_ns, jit_ns, ic_ns);
+        let encoded = encoded.expect("fits");
+        assert_eq!(encoded.bytes, encode::GROWING_WORK_BYTES);
+        assert_eq!(encoded.last_ns, 10 + dt_ns);
+        assert_eq!(read_work(&out[..encoded.bytes]), numbers);
+        if bits > 0 {
+            // Killed between its two stores.
+            let torn = [&out[..8], &old[8..encoded.bytes]].concat();
+            assert_eq!(read_work(&torn), [dt_ns, span_ns, before[2], before[3]]);
+        }
+        before = numbers;
+    }
+}
+
+#[test]
+fn a_work_that_is_too_large_to_grow_is_left_as_it_was() {
+    let mut out = [7; MAX_RECORD_BYTES];
+    let mut grow = |numbers: [u64; 4]| {
+        let [dt_ns, span_ns, jit_ns, ic_ns] = numbers;
+        let encoded = encode::growing_work(&mut out, 10, 10 + dt_ns, span_ns, jit_ns, ic_ns);
+        (encoded.is_some(), out[0] != 7)
+    };
+    for index in 0..4 {
+        let mut numbers = [0; 4];
+        numbers[index] = if index == 0 { 1 << 28 } else { 1 << 21 };
+        assert_eq!(grow(numbers), (false, false), "{numbers:?}");
+        numbers[index] -= 1;
+        numbers[(index + 1) % 4] = u64::from(u32::MAX);
+        assert_eq!(grow(numbers), (false, false), "{numbers:?}");
+    }
+    assert_eq!(grow([(1 << 28) - 1, 0, 0, (1 << 21) - 1]), (true, true));
 }

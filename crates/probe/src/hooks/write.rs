@@ -151,7 +151,9 @@ fn after(fd: c_int, writing: Option<Writing>, result: isize, wanted: impl FnOnce
     }
     let taken = result.max(0) as u64;
     let unsent = unsent(state.uv_loop, writing.fd, wanted() as u64, taken);
-    let was_unsent = entry.is_unsent.swap(u8::from(unsent != 0), Relaxed) != 0;
+    // Not an exchange, which would lock the bus: this thread alone writes to an open descriptor.
+    let was_unsent = entry.is_unsent.load(Relaxed) != 0;
+    entry.is_unsent.store(u8::from(unsent != 0), Relaxed);
     let tells = match taken {
         0 if unsent != 0 => !was_unsent,
         0 => entry.is_server.load(Relaxed) != 0,

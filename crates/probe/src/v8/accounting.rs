@@ -58,7 +58,8 @@ pub struct Accounting {
     stack: [Entry; DEPTH],
     sums: [u64; CLASSES],
     piece_begin: u64,
-    piece_sums: [u64; CLASSES],
+    /// `worked` when it began.
+    piece_sums: [u64; 2],
     /// Ticks that an inline-cache miss takes without running anything.
     usual_miss: u64,
     /// Openings that were never closed, or closed twice.
@@ -78,7 +79,7 @@ impl Accounting {
             }; DEPTH],
             sums: [0; CLASSES],
             piece_begin: now,
-            piece_sums: [0; CLASSES],
+            piece_sums: [0; 2],
             usual_miss,
             unbalanced: 0,
         }
@@ -91,11 +92,11 @@ impl Accounting {
     }
 
     /// Begins work. Gives the depth to give to `leave`.
-    #[inline]
+    #[inline(always)]
     pub fn enter(&mut self, class: Class, opener: Opener, now: u64) -> usize {
         if self.depth == 0 {
             self.piece_begin = now;
-            self.piece_sums = self.sums;
+            self.piece_sums = self.worked();
         } else if opener == Opener::Function && self.is_in_function() {
             self.found_javascript(now);
         }
@@ -127,21 +128,40 @@ impl Accounting {
         self.class = Class::Native;
     }
 
+    /// The work at that depth is the innermost.
+    #[inline(always)]
+    pub fn is_innermost(&self, depth: usize) -> bool {
+        depth + 1 == self.depth
+    }
+
     /// Ends the work that began at that depth and all within it.
-    #[inline]
     pub fn leave(&mut self, depth: usize, now: u64) -> Option<Piece> {
+        if self.is_innermost(depth) {
+            return self.leave_inner(depth, now);
+        }
         if depth >= self.depth {
             self.unbalanced += 1;
             return None;
         }
-        if self.class == Class::Ic && depth + 1 == self.depth {
+        self.unbalanced += (self.depth - depth - 1) as u64;
+        self.leave_to(depth, now)
+    }
+
+    /// Ends the innermost work, which began at that depth.
+    #[inline(always)]
+    pub fn leave_inner(&mut self, depth: usize, now: u64) -> Option<Piece> {
+        if self.class == Class::Ic {
             let took = now.saturating_sub(self.charged_to);
             if took < UNUSUAL * self.usual_miss {
                 self.usual_miss = (7 * self.usual_miss + took) / 8;
             }
         }
+        self.leave_to(depth, now)
+    }
+
+    #[inline(always)]
+    fn leave_to(&mut self, depth: usize, now: u64) -> Option<Piece> {
         self.charge(now);
-        self.unbalanced += (self.depth - depth - 1) as u64;
         self.depth = depth;
         if let Some(entry) = self.stack.get(depth) {
             self.class = entry.beneath;
@@ -187,13 +207,21 @@ impl Accounting {
             .any(|entry| entry.opener == Opener::Collection)
     }
 
+    /// Ticks of compilation and of inline-cache misses: what a piece tells.
+    #[inline(always)]
+    fn worked(&self) -> [u64; 2] {
+        [Class::Jit, Class::Ic].map(|class| self.sums[class as usize])
+    }
+
+    #[inline(always)]
     fn piece(&self, end: u64) -> Piece {
-        let sum = |class: Class| self.sums[class as usize] - self.piece_sums[class as usize];
+        let [jit, ic] = self.worked();
+        let [jit_before, ic_before] = self.piece_sums;
         Piece {
             begin: self.piece_begin,
             end,
-            jit: sum(Class::Jit),
-            ic: sum(Class::Ic),
+            jit: jit - jit_before,
+            ic: ic - ic_before,
         }
     }
 

@@ -1,9 +1,12 @@
 //! Turns what the hooks see into WORK records, and keeps counts for tests.
 //!
 //! A record per miss would be most of a trace, so neighbours share one: as long as nothing else was
-//! written, the last record is written anew with the sums of both.
+//! written, the last record is written anew with the sums of both. At each miss and in its place,
+//! not once at the end of the stretch: JavaScript writes the next record without asking, and a
+//! kill must lose nothing. Hence its fixed width (`encode::growing_work`).
 
 use bobtail_trace::encode;
+use bobtail_trace::layout::live;
 
 use super::accounting::{Accounting, CLASSES, Class, Opener, Piece};
 use super::collections::Collections;
@@ -11,7 +14,7 @@ use super::ticks::Ticks;
 use super::wrappers::WRAPPERS_MAX;
 use crate::interjection::Interjection;
 use crate::loop_state::LoopState;
-use crate::writer::{Place, Writer};
+use crate::writer::{Begin, Place, Writer};
 
 /// A record of several pieces spans no more than this: what a reader cuts in proportion is wrong
 /// by less.
@@ -41,7 +44,7 @@ pub struct WorkSpan {
 #[derive(Debug, Clone, Copy)]
 pub struct LastWork {
     span: WorkSpan,
-    from: Place,
+    from: Begin,
     to: Place,
 }
 
@@ -67,6 +70,7 @@ impl Work {
 
 impl WorkSpan {
     /// This and what follows it as one; `None` when that spans too much.
+    #[inline(always)]
     pub fn joined(self, next: Self) -> Option<Self> {
         let spans_ns = next.end_ns.saturating_sub(self.begin_ns);
         (next.begin_ns >= self.end_ns && spans_ns <= SPAN_MAX_NS).then_some(Self {
@@ -78,26 +82,66 @@ impl WorkSpan {
     }
 
     /// Writes it, into the last record where that is possible.
+    #[inline(always)]
     pub fn write(self, writer: &mut Writer) {
-        let last = writer.last_work.filter(|last| last.to == writer.place());
-        let joined = last.and_then(|last| Some((last.from, last.span.joined(self)?)));
-        let span = joined.map_or(self, |(_, span)| span);
-        let encode = |out: &mut encode::Window, last_ns| {
-            let span_ns = span.end_ns.saturating_sub(span.begin_ns);
-            encode::work(out, last_ns, span.end_ns, span_ns, span.jit_ns, span.ic_ns)
+        if !self.join_last(writer) {
+            self.write_new(writer);
+        }
+    }
+
+    /// Adds it to the last record; false where that is none of work, or it would span too much.
+    #[inline(always)]
+    fn join_last(self, writer: &mut Writer) -> bool {
+        let Some(last) = &writer.last_work else {
+            return false;
         };
-        let from = match joined {
-            Some((from, _)) => writer.rewrite(from, encode).then_some(from),
-            None => writer.put_placed(encode),
+        if last.to != writer.place() || writer.live.is_silent() {
+            return false;
+        }
+        let Some(span) = last.span.joined(self) else {
+            return false;
         };
-        let to = writer.place();
+        let from = last.from;
+        // What fits now did when it was less: the record has this form.
+        let is_written = writer.write_anew(
+            from,
+            #[inline(always)]
+            |out, last_ns| span.grown(out, last_ns),
+        );
+        if let (true, Some(last)) = (is_written, &mut writer.last_work) {
+            last.span = span;
+        }
+        is_written
+    }
+
+    #[inline(never)]
+    fn write_new(self, writer: &mut Writer) {
+        let from = writer.put_placed(|out, last_ns| {
+            self.grown(out, last_ns).unwrap_or_else(|| {
+                let span_ns = self.span_ns();
+                encode::work(out, last_ns, self.end_ns, span_ns, self.jit_ns, self.ic_ns)
+            })
+        });
+        let (span, to) = (self, writer.place());
         writer.last_work = from.map(|from| LastWork { span, from, to });
+    }
+
+    #[inline(always)]
+    fn span_ns(self) -> u64 {
+        self.end_ns.saturating_sub(self.begin_ns)
+    }
+
+    /// Encodes it so that it can grow.
+    #[inline(always)]
+    fn grown(self, out: &mut encode::Window, last_ns: u64) -> Option<encode::Encoded> {
+        let span_ns = self.span_ns();
+        encode::growing_work(out, last_ns, self.end_ns, span_ns, self.jit_ns, self.ic_ns)
     }
 }
 
 impl LoopState {
     /// Work begins; gives the depth for `end_work`.
-    #[inline]
+    #[inline(always)]
     pub fn begin_work(&mut self, class: Class, opener: Opener) -> usize {
         let work = &mut self.work;
         let now = work.ticks.now();
@@ -106,9 +150,19 @@ impl LoopState {
     }
 
     /// The work that began at that depth ends, with all within it.
-    #[inline]
+    #[inline(always)]
     pub fn end_work(&mut self, depth: usize) {
         let now = self.work.ticks.now();
+        if !self.work.accounting.is_innermost(depth) {
+            self.end_unbalanced_work(depth, now);
+        } else if let Some(piece) = self.work.accounting.leave_inner(depth, now) {
+            self.write_work(piece);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end_unbalanced_work(&mut self, depth: usize, now: u64) {
         if let Some(piece) = self.work.accounting.leave(depth, now) {
             self.write_work(piece);
         }
@@ -132,7 +186,7 @@ impl LoopState {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn write_work(&mut self, piece: Piece) {
         if piece.jit == 0 && piece.ic == 0 {
             return;
@@ -146,7 +200,11 @@ impl LoopState {
             jit_ns: ticks.duration_ns(piece.jit),
             ic_ns: ticks.duration_ns(piece.ic),
         };
-        self.interject(Interjection::Work(span));
+        if self.writer.live.get(live::BUSY) != 0 {
+            self.interject(Interjection::Work(span));
+        } else {
+            span.write(&mut self.writer);
+        }
     }
 }
 
