@@ -10,6 +10,7 @@ export const ARMS = {
   'queue-boost': { policy: 'queue-boost', label: 'Queue Boost' },
   combined: { policy: 'combined', isTuned: true, label: 'Combined' },
   deadline: { policy: 'deadline', label: 'deadline (ours)' },
+  paced: { policy: 'paced', label: 'paced (ours)' },
   'a-a': { policy: 'static:base', label: 'static 2.6 GHz again (A/A)' },
 };
 

@@ -118,6 +118,7 @@ for (const part of new Set(answers.map((one) => one.part))) {
   );
 }
 frontiers();
+byService('paced', 'combined');
 byService('deadline', 'combined');
 byService('deadline', 'combined:hold=0ns,gc-hold=0ns');
 process.stdout.write("\n*Energy is modelled by the paper's points.\n");

@@ -50,15 +50,22 @@ impl Default for Deadline {
 
 impl Deadline {
     pub(crate) fn parse(mut arguments: Arguments<'_>) -> Result<Self, PolicyError> {
-        let default = Self::default();
-        let policy = Self {
+        let policy = Self::settings(&mut arguments, &Self::default())?;
+        arguments.finish(NAME)?;
+        Ok(policy)
+    }
+
+    /// Its settings, as given or by default.
+    pub(crate) fn settings(
+        arguments: &mut Arguments<'_>,
+        default: &Self,
+    ) -> Result<Self, PolicyError> {
+        Ok(Self {
             share: arguments.number("share", default.share, 0.001..=0.999)?,
             chance: arguments.number("chance", default.chance, 0.01..=1.0)?,
             hold_ns: arguments.duration_ns("hold", default.hold_ns, 0..=HOLD_MAX_NS)?,
             period_ns: arguments.duration_ns("period", default.period_ns, 1_000..=100_000_000)?,
-        };
-        arguments.finish(NAME)?;
-        Ok(policy)
+        })
     }
 
     /// Begins to decide for one loop.
@@ -105,6 +112,11 @@ pub struct DeadlineDecider {
 }
 
 impl DeadlineDecider {
+    /// Another deadline from now on.
+    pub(crate) fn set_share(&mut self, share: f64) {
+        self.policy.share = share;
+    }
+
     /// The age of the backlog, if there is one.
     fn age_ns(&mut self, reading: &Reading) -> Option<u64> {
         let now_ns = reading.now_ns;

@@ -11,6 +11,7 @@ use crate::deadline::{self, Deadline};
 use crate::decision::{Decider, LeverFacts};
 use crate::error::{PolicyError, Problem};
 use crate::gc_boost::{self, GcBoost};
+use crate::paced::{self, Paced};
 use crate::queue_boost::{self, QueueBoost};
 use crate::static_speed::{self, StaticSpeed};
 
@@ -24,12 +25,13 @@ pub enum Policy {
     QueueBoost(QueueBoost),
     Combined(Combined),
     Deadline(Deadline),
+    Paced(Paced),
 }
 
 type Parse = fn(Arguments<'_>) -> Result<Policy, PolicyError>;
 
 /// Every policy, by its name.
-const POLICIES: [(&str, Parse); 5] = [
+const POLICIES: [(&str, Parse); 6] = [
     (static_speed::NAME, |text| {
         StaticSpeed::parse(text).map(Policy::Static)
     }),
@@ -45,6 +47,7 @@ const POLICIES: [(&str, Parse); 5] = [
     (deadline::NAME, |text| {
         Deadline::parse(text).map(Policy::Deadline)
     }),
+    (paced::NAME, |text| Paced::parse(text).map(Policy::Paced)),
 ];
 
 /// Schemes of `crates/sim` that are no policies: they need to know requests.
@@ -64,6 +67,7 @@ impl Policy {
             Self::QueueBoost(policy) => Box::new(policy.start()),
             Self::Combined(policy) => Box::new(policy.start(lever)),
             Self::Deadline(policy) => Box::new(policy.start()),
+            Self::Paced(policy) => Box::new(policy.start(lever)),
         }
     }
 }
@@ -111,6 +115,7 @@ impl fmt::Display for Policy {
             Self::QueueBoost(policy) => policy.fmt(f),
             Self::Combined(policy) => policy.fmt(f),
             Self::Deadline(policy) => policy.fmt(f),
+            Self::Paced(policy) => policy.fmt(f),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use bobtail_policy::{
     Collection, CollectionKind, Combined, Deadline, Decider, Decision, GcBoost, LeverFacts,
-    LoopTotals, Policy, QueueBoost, Reading, Reasons, Speed,
+    LoopTotals, Paced, Policy, QueueBoost, Reading, Reasons, Speed,
 };
 use proptest::prelude::*;
 
@@ -82,6 +82,8 @@ fn policies() -> impl Strategy<Value = Policy> {
         (gc_boosts(), queue_boosts())
             .prop_map(|(gc, queue)| Policy::Combined(Combined { gc, queue })),
         deadlines().prop_map(Policy::Deadline),
+        (deadlines(), 0.01..=1.0_f64)
+            .prop_map(|(late, spend)| Policy::Paced(Paced { late, spend })),
     ]
 }
 
@@ -98,6 +100,8 @@ fn hold_ns(policy: &Policy) -> u64 {
         Policy::GcBoost(policy) => policy.hold_ns,
         Policy::QueueBoost(policy) => policy.hold_ns,
         Policy::Deadline(policy) => policy.hold_ns,
+        // What it takes over from Combined has no hold.
+        Policy::Paced(_) => 0,
         Policy::Combined(policy) => policy.gc.hold_ns.min(policy.queue.hold_ns),
         _ => 0,
     }
@@ -107,6 +111,7 @@ fn hold_ns(policy: &Policy) -> u64 {
 fn hold_max_ns(policy: &Policy) -> u64 {
     match policy {
         Policy::Combined(policy) => policy.gc.hold_ns.max(policy.queue.hold_ns),
+        Policy::Paced(policy) => policy.late.hold_ns,
         other => hold_ns(other),
     }
 }

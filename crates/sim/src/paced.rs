@@ -9,13 +9,14 @@ use crate::{
     AtSpeed, Components, Replayed, Scenario, WorkFactors, parse, replay, replay_all, replay_told,
 };
 
-const POLICIES: [&str; 10] = [
+const POLICIES: [&str; 11] = [
     "policy=static:base",
     "policy=static:3.3",
     "latency=500us,policy=gc-boost:worth=0",
     "policy=queue-boost:window=16,period=50us,hold=0ns",
     "latency=0ns,policy=combined:window=16",
     "policy=deadline:hold=300us",
+    "policy=paced:spend=0.8",
     "policy=oracle:tail=90",
     "policy=adrenaline:tail=90,types=2",
     "policy=rubik:tail=90",

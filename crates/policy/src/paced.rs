@@ -1,0 +1,177 @@
+//! `paced`: spends a little less than Combined would, on what it expects to shorten the tail more.
+//! Ours.
+//!
+//! No threshold fits all loops: the `share` at which `deadline` does better than Combined for less
+//! is 0.1 on one service and 0.3 on another. What Combined would spend fits each, and is told by
+//! Combined itself, deciding on the same readings and driving nothing. This has an account: it gets
+//! `spend` of the time that Combined would boost, and pays for its own boosts. While something is
+//! left it boosts what Combined would without a hold; late backlogs it boosts until it owes too
+//! much, and the more of them the more is left.
+
+use std::fmt;
+
+use crate::arguments::Arguments;
+use crate::combined::{Combined, CombinedDecider};
+use crate::deadline::{self, Deadline, DeadlineDecider};
+use crate::decision::{Decider, Decision, LeverFacts, Reasons};
+use crate::error::PolicyError;
+use crate::gc_boost::GcBoost;
+use crate::queue_boost::QueueBoost;
+use crate::reading::Reading;
+use crate::speed::Speed;
+
+pub(crate) const NAME: &str = "paced";
+/// What is left is told in this; so much makes the share of late backlogs e times as large.
+const UNIT_NS: f64 = 500e6;
+/// No more is saved: what was long ago must not decide for long.
+const SAVED_MOST: f64 = 2.5;
+/// Nothing is boosted by who owes more.
+const OWED_MOST: f64 = 0.15;
+/// The share is kept within these.
+const SHARES: (f64, f64) = (0.01, 0.8);
+
+/// Boost within Combined's means.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Paced {
+    /// What is late; its share is that of an account that is even.
+    pub late: Deadline,
+    /// Of the time that Combined would boost, what this spends.
+    pub spend: f64,
+}
+
+impl Default for Paced {
+    fn default() -> Self {
+        let share = 0.14;
+        Self {
+            late: Deadline {
+                share,
+                ..Deadline::default()
+            },
+            spend: 0.95,
+        }
+    }
+}
+
+impl Paced {
+    /// The settings of `deadline`, and `spend`.
+    pub(crate) fn parse(mut arguments: Arguments<'_>) -> Result<Self, PolicyError> {
+        let default = Self::default();
+        let policy = Self {
+            late: Deadline::settings(&mut arguments, &default.late)?,
+            spend: arguments.number("spend", default.spend, 0.01..=1.0)?,
+        };
+        arguments.finish(NAME)?;
+        Ok(policy)
+    }
+
+    /// Begins to decide for one loop.
+    pub fn start(&self, lever: &LeverFacts) -> PacedDecider {
+        PacedDecider {
+            policy: *self,
+            late: self.late.start(),
+            short: without_hold().start(lever),
+            account: Account {
+                spend: self.spend,
+                left_ns: 0.0,
+                last_ns: None,
+                is_boosted: false,
+                model: Combined::default().start(lever),
+                model_was: None,
+            },
+        }
+    }
+}
+
+fn without_hold() -> Combined {
+    Combined {
+        gc: GcBoost {
+            hold_ns: 0,
+            ..GcBoost::default()
+        },
+        queue: QueueBoost {
+            hold_ns: 0,
+            ..QueueBoost::default()
+        },
+    }
+}
+
+impl fmt::Display for Paced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let late = self.late.to_string();
+        let settings = late.strip_prefix(deadline::NAME).unwrap_or(&late);
+        let settings = settings.trim_start_matches(':');
+        write!(f, "{NAME}:{settings},spend={}", self.spend)
+    }
+}
+
+/// `paced` at work.
+#[derive(Debug, Clone)]
+pub struct PacedDecider {
+    policy: Paced,
+    late: DeadlineDecider,
+    short: CombinedDecider,
+    account: Account,
+}
+
+impl Decider for PacedDecider {
+    fn decide(&mut self, reading: &Reading) -> Decision {
+        let left = self.account.left(reading);
+        let share = self.policy.late.share * left.exp();
+        self.late.set_share(share.clamp(SHARES.0, SHARES.1));
+        let (late, short) = (self.late.decide(reading), self.short.decide(reading));
+        let reasons = Reasons::when(left > -OWED_MOST, late.reasons)
+            | Reasons::when(left > 0.0, short.reasons);
+        self.account.is_boosted = !reasons.is_empty();
+        Decision {
+            speed: if reasons.is_empty() {
+                Speed::Base
+            } else {
+                Speed::Peak
+            },
+            reasons,
+            look_again_ns: late
+                .look_again_ns
+                .into_iter()
+                .chain(short.look_again_ns)
+                .min(),
+        }
+    }
+}
+
+/// What may be spent.
+#[derive(Debug, Clone)]
+struct Account {
+    spend: f64,
+    /// Boosted time that is left; below 0 what was spent too much.
+    left_ns: f64,
+    /// When it was settled last.
+    last_ns: Option<u64>,
+    /// This boosts since then.
+    is_boosted: bool,
+    model: CombinedDecider,
+    /// What Combined decided then.
+    model_was: Option<Decision>,
+}
+
+impl Account {
+    /// What is left at this moment, in units.
+    fn left(&mut self, reading: &Reading) -> f64 {
+        let now_ns = reading.now_ns;
+        let passed_ns = now_ns.saturating_sub(self.last_ns.unwrap_or(now_ns));
+        self.last_ns = Some(now_ns);
+        if let Some(was) = self.model_was.filter(|was| was.speed == Speed::Peak) {
+            // A driver may not look while the loop is idle, in which only a hold lasts.
+            let most_ns = match was.reasons {
+                Reasons::HOLD => QueueBoost::default().hold_ns,
+                _ => u64::MAX,
+            };
+            self.left_ns += self.spend * passed_ns.min(most_ns) as f64;
+        }
+        if self.is_boosted {
+            self.left_ns -= passed_ns as f64;
+        }
+        self.left_ns = self.left_ns.min(SAVED_MOST * UNIT_NS);
+        self.model_was = Some(self.model.decide(reading));
+        self.left_ns / UNIT_NS
+    }
+}
