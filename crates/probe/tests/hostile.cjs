@@ -195,6 +195,56 @@ const scenarios = {
     }, 1);
   },
 
+  /** Of few objects, so that a snapshot of them is soon written. */
+  async 'out-of-memory-large'() {
+    start();
+    await listening;
+    const kept = [];
+    setInterval(() => kept.push(new Array(50_000).fill(0.5)), 1);
+  },
+
+  // What runs out of memory is a thread: it ends, its owner is told, and goes on, recorded.
+  async 'worker-out-of-memory'() {
+    start();
+    const port = await listening;
+    if (!worker.isMainThread) {
+      const kept = [];
+      setInterval(() => {
+        for (let n = 0; n < 50_000; n++) kept.push({ n, text: `${n}` });
+      }, 1);
+      return;
+    }
+    const resourceLimits = { maxOldGenerationSizeMb: 24, maxYoungGenerationSizeMb: 4 };
+    const thread = new worker.Worker(__filename, { workerData: [name, out], resourceLimits });
+    // Both come in one turn.
+    const ended = new Promise((resolve) => thread.once('exit', resolve));
+    const [error] = await once(thread, 'error');
+    const code = await ended;
+    const body = await new Promise((resolve) =>
+      http.get({ port, host: '127.0.0.1', agent: false }, (response) =>
+        response.setEncoding('utf8').on('data', resolve),
+      ),
+    );
+    probe.stop();
+    process.stdout.write(`${error.code} ${code} ${body}\n`, () => process.exit(0));
+  },
+
+  // Whoever is told that nothing is left to do may find something.
+  async restarted() {
+    start();
+    server.close();
+    server.closeAllConnections();
+    let restarts = 0;
+    process.on('beforeExit', async () => {
+      if (restarts === 5) return;
+      restarts++;
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      await fs.promises.readFile(__filename);
+      setImmediate(() => process.stdout.write(`${restarts}`));
+    });
+    process.on('exit', (code) => process.stdout.write(` ${code}\n`));
+  },
+
   /** V8's last resort is called out of an allocation of optimized code. */
   async 'out-of-memory-optimized'() {
     start();

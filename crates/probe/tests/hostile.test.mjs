@@ -5,6 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { launch, nodes, read, temporary, traces } from './observed.mjs';
@@ -93,6 +94,53 @@ for (const node of nodes) {
       assert.deepEqual({ code, signal }, { code: 7, signal: null }, text);
       const [trace] = traces(out).map((file) => read(path.join(out, file)));
       assert.ok(trace.of('loop-begin').some((record) => record.kind === 'read'));
+    });
+
+    it('goes on as often as beforeExit gives it something to do', async (t) => {
+      const out = temporary(t);
+      const { code, signal, text } = await end(node, out, 'restarted');
+      assert.deepEqual({ code, signal, text }, { code: 0, signal: null, text: '12345 0\n' });
+      const [trace] = traces(out).map((file) => sound(path.join(out, file)));
+      for (const kind of ['timers', 'pool', 'immediates']) {
+        const begun = trace.of('loop-begin').filter((record) => record.kind === kind);
+        assert.ok(begun.length >= 5, `${begun.length} of ${kind}`);
+      }
+      assert.match(trace.text, /^closed$/m);
+    });
+
+    it('a worker that runs out of memory ends as without the probe, and no other', async (t) => {
+      const out = temporary(t);
+      const { code, signal, text } = await end(node, out, 'worker-out-of-memory');
+      const last = text.trimEnd().split('\n').at(-1);
+      assert.deepEqual({ code, signal }, { code: 0, signal: null }, text);
+      assert.equal(last, 'ERR_WORKER_OUT_OF_MEMORY 1 ok', text);
+      const files = traces(out);
+      assert.equal(files.length, 2);
+      for (const file of files) {
+        const trace = sound(path.join(out, file));
+        assert.match(trace.text, /^closed$/m);
+        const kind = /^\d+-0-/.test(file) ? 'read' : 'timers';
+        assert.ok(
+          trace.of('loop-begin').some((record) => record.kind === kind),
+          kind,
+        );
+        if (kind === 'timers') assert.ok(trace.of('gc').length > 3);
+      }
+    });
+
+    it('a snapshot near the limit of the heap is written as without the probe', async (t) => {
+      const out = temporary(t);
+      const flags = ['--heapsnapshot-near-heap-limit=1', '--max-old-space-size=40'];
+      const options = { flags: [...flags, `--diagnostic-dir=${out}`] };
+      const { code, signal, text } = await end(node, out, 'out-of-memory-large', options);
+      assert.deepEqual({ code, signal }, { code: null, signal: 'SIGABRT' }, text);
+      assert.match(text, /JavaScript heap out of memory/);
+      const snapshots = fs.readdirSync(out).filter((file) => file.endsWith('.heapsnapshot'));
+      assert.equal(snapshots.length, 1);
+      const { nodes: objects } = JSON.parse(fs.readFileSync(path.join(out, snapshots[0])));
+      assert.ok(objects.length > 0, 'it is whole');
+      const [trace] = traces(out).map((file) => read(path.join(out, file)));
+      assert.ok(trace.of('gc').length > 3);
     });
 
     // V8 gets to its last resort out of another allocation each time.
