@@ -15,6 +15,7 @@ function testFiles(folder, suffix) {
 
 /** Files in which nothing is timed; they run two at a time, the others one by one. */
 const UNTIMED = [
+  'agent/async-hooks',
   'agent/behaviour',
   'agent/clients',
   'agent/evidence',

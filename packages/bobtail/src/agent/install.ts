@@ -14,6 +14,7 @@ import { wrapQueueMicrotask } from './microtasks';
 import { patchModules } from './modules';
 import { startWithoutListening } from './passed-sockets';
 import { startAtMessages } from './pool-workers';
+import { wrapPromiseHooks } from './promise-hooks';
 import type { Settings } from './settings';
 import { wrapNextTick } from './ticks';
 import { wrapTimers } from './timers';
@@ -28,6 +29,7 @@ export function install(settings: Settings): void {
   if (settings.detail === 'loop') return;
   attempt('next ticks', wrapNextTick);
   attempt('microtasks', wrapQueueMicrotask);
+  attempt('promise hooks of others', wrapPromiseHooks);
   attempt('timer callbacks', wrapTimers);
   // Named imports of builtins from ES modules are copies.
   attempt('es module imports', syncBuiltinESMExports);

@@ -5,9 +5,9 @@
  * application's AsyncLocalStorage works unchanged on every version.
  */
 
-import { promiseHooks } from 'node:v8';
 import { whileRecording } from './bursts';
 import { MicroKind } from './codes';
+import { promiseHookPart } from './promise-hooks';
 import type { Stream } from './recorder';
 import { Stamped } from './stamp';
 
@@ -33,11 +33,5 @@ export function followPromises(stream: Stream): void {
       micro(PROMISE, PromiseStamp.registrar(promise));
     },
   };
-  let stop: () => void;
-  whileRecording({
-    on() {
-      stop = promiseHooks.createHook(hooks) as () => void;
-    },
-    off: () => stop(),
-  });
+  whileRecording(promiseHookPart(hooks));
 }

@@ -47,6 +47,7 @@ function shapes() {
     yield: timerPromises.scheduler.yield,
     post: MessagePort.prototype.postMessage,
     postToWorker: Worker.prototype.postMessage,
+    ...require('node:v8').promiseHooks,
   };
   for (const [name, f] of Object.entries(functions)) {
     const keys = Reflect.ownKeys(f).map(String).sort();
@@ -307,10 +308,7 @@ async function uncaught() {
   note('uncaught', messages.sort());
 }
 
-// On Node 20 an overflow inside any promise hook kills the process when an AsyncLocalStorage is
-// in use: Node's own runner of several hooks reports it as uncaught. Fixed in Node 22.
 async function deepRecursion() {
-  if (process.version.startsWith('v20.')) return;
   const deep = async () => {
     await deep();
   };
