@@ -113,7 +113,7 @@ impl Default for Measured {
 pub struct Heap {
     /// Of the whole heap: it is collected ever more often near it.
     pub limit_bytes: u64,
-    /// Of a half of the young generation, where a flag sets it.
+    /// Of a half of the young generation, where it is known.
     pub semi_space_bytes: Option<u64>,
     /// What the container may use of memory.
     pub memory_limit_bytes: Option<u64>,

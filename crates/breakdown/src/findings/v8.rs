@@ -53,7 +53,7 @@ pub(super) fn young_collections(evidence: &Evidence<'_>) -> Option<Finding> {
     let limit = match semi_space {
         Some((low, high)) => format!("; a semi-space is {}", mib(low, high)),
         None if evidence.heaps.is_empty() => String::new(),
-        None => "; a semi-space has its default size".to_owned(),
+        None => "; a semi-space has V8's default size, which is not known here".to_owned(),
     };
     let larger = match semi_space {
         Some((low, high)) if low == high => format!("={}", 2 * low / MIB),

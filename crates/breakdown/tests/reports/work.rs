@@ -226,7 +226,7 @@ fn scavenges_are_told_with_the_size_of_a_semi_space() {
     let unset = report(with(None), "% gc scavenge for=50ms");
     let (sentence, what) = action(&unset, "gc-young");
     assert!(
-        sentence.ends_with("; a semi-space has its default size"),
+        sentence.ends_with("; a semi-space has V8's default size, which is not known here"),
         "{sentence}"
     );
     assert!(
