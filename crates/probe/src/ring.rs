@@ -272,8 +272,10 @@ mod tests {
             true
         }));
         std::fs::remove_dir(folder).expect("is empty");
+        // A file with holes may take one more, in which the file system says where they are.
+        let block_bytes = 4 << 10;
         assert!(
-            (48 << 10..=MAX_BYTES).contains(&biggest.get()),
+            (48 << 10..=MAX_BYTES + block_bytes).contains(&biggest.get()),
             "{biggest:?} bytes"
         );
         let first = kept[0];
