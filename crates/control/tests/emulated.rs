@@ -56,14 +56,15 @@ fn each_speed_is_what_it_says_and_full_speed_takes_nothing() {
         lever.apply(speed).unwrap();
         gauge.rate(LeverKind::Emulated, &[last_cpu()]).unwrap()
     };
-    // What the host of a virtual machine takes away cannot be told from the lever: three attempts.
+    // What the host of a virtual machine takes away cannot be told from the lever; a wrong lever is
+    // wrong every time.
     let is_right = |lever: &mut Emulated, rate: &mut dyn FnMut(&mut Emulated, Speed) -> f64| {
         let full = rate(lever, Speed::Peak);
         let middle = rate(lever, Speed::Khz(3_300_000)) / full;
         let base = rate(lever, Speed::Base) / full;
         (middle - 0.825).abs() < 0.08 && (base - 0.65).abs() < 0.05
     };
-    assert!((0..3).any(|_| is_right(&mut lever, &mut rate)));
+    assert!((0..12).any(|_| is_right(&mut lever, &mut rate)));
     let changed_ns = lever.totals().changed_ns;
     lever.apply(Speed::Peak).unwrap();
     wait_for(|| lever.totals().changed_ns != changed_ns);
