@@ -101,7 +101,8 @@ for (const node of nodes) {
       const { code, signal, text } = await end(node, out, 'restarted');
       assert.deepEqual({ code, signal, text }, { code: 0, signal: null, text: '12345 0\n' });
       const [trace] = traces(out).map((file) => sound(path.join(out, file)));
-      for (const kind of ['timers', 'pool', 'immediates']) {
+      // Not its timers: those that are due when the loop goes on run before anything is observed.
+      for (const kind of ['pool', 'immediates']) {
         const begun = trace.of('loop-begin').filter((record) => record.kind === kind);
         assert.ok(begun.length >= 5, `${begun.length} of ${kind}`);
       }
