@@ -97,10 +97,14 @@ const inits = new Kind(nodes.onInit, (ours, first) => (promise, parent) => {
   first(promise, parent);
   ours(promise);
 });
-// Ours first: the event has begun when others work in it.
+// Ours first: the event has begun when others work in it. Theirs in any case: who counts what began
+// would otherwise miss one that ends.
 const befores = new Kind(nodes.onBefore, (ours, first) => (promise) => {
-  ours(promise);
-  first(promise);
+  try {
+    ours(promise);
+  } finally {
+    first(promise);
+  }
 });
 
 /** Wraps the functions that set hooks. At preload, before anybody holds one of them. */
