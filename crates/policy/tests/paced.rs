@@ -15,7 +15,7 @@ fn readings(turns: u32, short_ns: u64, long_ns: u64) -> Vec<Reading> {
     let mut now_ns = MS;
     for _ in 0..turns {
         for event_ns in [short_ns; 20].into_iter().chain([long_ns]) {
-            let ages = (0..=event_ns).step_by(LOOK_NS as usize).skip(1);
+            let ages = (LOOK_NS..=event_ns).step_by(LOOK_NS as usize);
             for head_ns in ages.chain([0; 5]) {
                 now_ns += LOOK_NS;
                 all.push(Reading {

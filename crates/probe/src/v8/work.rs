@@ -200,6 +200,7 @@ impl LoopState {
             jit_ns: ticks.duration_ns(piece.jit),
             ic_ns: ticks.duration_ns(piece.ic),
         };
+        // `interject` asks the same, out of line: nothing is written as often as misses are.
         if self.writer.live.get(live::BUSY) != 0 {
             self.interject(Interjection::Work(span));
         } else {

@@ -4,11 +4,7 @@
  * nothing, and JavaScript cannot read memory. It can also take those words, as another tool that
  * knows V8 would.
  */
-
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { compiled } from '../compiled.mjs';
 
 const SOURCE = String.raw`
 #define _GNU_SOURCE
@@ -127,10 +123,4 @@ value napi_register_module_v1(void *env, value exports) {
 `;
 
 /** Its path; compiled for this test. */
-export function hookWords(test) {
-  const folder = mkdtempSync(join(tmpdir(), 'bobtail-hooks-'));
-  test.after(() => rmSync(folder, { recursive: true, force: true }));
-  const addon = join(folder, 'hook-words.node');
-  execFileSync('cc', ['-shared', '-fPIC', '-o', addon, '-x', 'c', '-'], { input: SOURCE });
-  return addon;
-}
+export const hookWords = (test) => compiled(test, SOURCE);

@@ -1,8 +1,6 @@
 /** A library for LD_PRELOAD by which an event loop is told of its wake-ups by edges. */
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+
+import { compiled } from '../compiled.mjs';
 
 // Only what libuv reads up at every wake-up anyway, so that the service goes on. Newer versions of
 // libuv would tell the kernel by a ring of io_uring and without this call.
@@ -53,11 +51,4 @@ int epoll_ctl(int set, int what, int fd, struct epoll_event *event) {
 `;
 
 /** Its path; compiled for this test. */
-export function edgeTriggered(test) {
-  // The loader would cut a path that has spaces in it.
-  const folder = mkdtempSync(join(tmpdir(), 'bobtail-edges-'));
-  test.after(() => rmSync(folder, { recursive: true, force: true }));
-  const library = join(folder, 'edge-triggered.so');
-  execFileSync('cc', ['-shared', '-fPIC', '-o', library, '-x', 'c', '-'], { input: SOURCE });
-  return library;
-}
+export const edgeTriggered = (test) => compiled(test, SOURCE);

@@ -1,8 +1,6 @@
 /** Libraries for LD_PRELOAD by which a process finds another kernel, or another libc. */
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+
+import { compiled } from '../compiled.mjs';
 
 // A filter of the kernel's own (seccomp), as that of a container: nothing stands in for the kernel.
 const DENIES = `
@@ -44,16 +42,6 @@ int xpoll_pwait(int fd, struct epoll_event *events, int max, int ms, const sigse
   return epoll_pwait(fd, events, max, ms, mask);
 }
 `;
-
-function compiled(test, source, ...options) {
-  // The loader would cut a path that has spaces in it.
-  const folder = mkdtempSync(join(tmpdir(), 'bobtail-kernel-'));
-  test.after(() => rmSync(folder, { recursive: true, force: true }));
-  const library = join(folder, 'library.node');
-  const args = ['-shared', '-fPIC', ...options, '-o', library, '-x', 'c', '-'];
-  execFileSync('cc', args, { input: source });
-  return library;
-}
 
 /** Has the kernel refuse `perf_event_open` with an error; path of the library. */
 export const deniesPerfEvents = (test, errno) => compiled(test, DENIES, `-DERRNO=${errno}`);

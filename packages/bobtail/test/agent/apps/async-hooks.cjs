@@ -10,19 +10,8 @@ const { AsyncLocalStorage, createHook, executionAsyncId, triggerAsyncId } =
 const net = require('node:net');
 const { promiseHooks } = require('node:v8');
 const vm = require('node:vm');
+const { note, seen, thrown } = require('./noted.cjs');
 
-const seen = {};
-const note = (name, value) => {
-  seen[name] = value;
-};
-const thrown = (call) => {
-  try {
-    call();
-    return 'nothing';
-  } catch (error) {
-    return `${error.name} ${error.code} ${error.message}`;
-  }
-};
 const turn = () => new Promise((done) => setImmediate(done));
 const early = new AsyncLocalStorage();
 

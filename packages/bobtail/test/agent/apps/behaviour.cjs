@@ -12,21 +12,10 @@ const timers = require('node:timers');
 const timerPromises = require('node:timers/promises');
 const util = require('node:util');
 const { MessageChannel, MessagePort, Worker } = require('node:worker_threads');
+const { note, seen, thrown } = require('./noted.cjs');
 
-const seen = {};
-const note = (name, value) => {
-  seen[name] = value;
-};
 const early = new AsyncLocalStorage();
 const captured = { setTimeout, nextTick: process.nextTick, queueMicrotask, setImmediate };
-const thrown = (call) => {
-  try {
-    call();
-    return 'nothing';
-  } catch (error) {
-    return `${error.name} ${error.code} ${error.message}`;
-  }
-};
 
 function shapes() {
   const functions = {
