@@ -46,6 +46,15 @@ export type {
   Work,
 } from './cli/json/report';
 export type { Outcome, RunFile } from './cli/json/run';
+export type {
+  Frontier,
+  FrontierPoint,
+  Outcome as WhatIfOutcome,
+  PolicyOutcome,
+  Predicted,
+  Sensitivity,
+  WhatIf,
+} from './cli/json/what-if';
 export type { GateUnit, Operator } from './gates/gate';
 export type { GateOutcome, Outcome as GateVerdict } from './gates/outcome';
 export type { PageOptions } from './library/pages';
@@ -60,6 +69,8 @@ export {
   type RecordingLike,
   read,
   report,
+  whatIf,
   writeDiffPage,
   writePage,
+  writeWhatIfPage,
 } from './library/recording';

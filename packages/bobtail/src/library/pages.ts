@@ -1,8 +1,15 @@
 /** HTML pages from programs: what `--html` writes, whole or not at all. */
-import { analyzeDiffPage, analyzePage, type ReportOptions } from '../cli/analysis';
+import {
+  analyzeDiffPage,
+  analyzePage,
+  analyzeWhatIf,
+  type ReportOptions,
+  type WhatIfOptions,
+} from '../cli/analysis';
 import { writeTextFiles } from '../cli/export/output-files';
 import type { Diff } from '../cli/json/diff';
 import type { Report } from '../cli/json/report';
+import type { WhatIf } from '../cli/json/what-if';
 import { renderPage } from '../cli/page/page-file';
 import { gatedRoutes, judgeDiffGates, parseDiffGate } from '../gates/diff-gate';
 import { parseGate } from '../gates/gate';
@@ -40,4 +47,15 @@ export async function writeDifferencePage(
   const diff = parsed.length === 0 ? page.diff : { ...page.diff, gates: outcomes };
   await writeTextFiles([{ out, text: renderPage('diff', folders, { ...page, diff }) }]);
   return diff;
+}
+
+/** As `writeWhatIfPage` of the library, of the recording in a folder. */
+export async function writePredictionPage(
+  folder: string,
+  out: string,
+  options: WhatIfOptions,
+): Promise<WhatIf> {
+  const answer = await analyzeWhatIf(folder, options);
+  await writeTextFiles([{ out, text: renderPage('whatif', [folder], answer) }]);
+  return answer;
 }

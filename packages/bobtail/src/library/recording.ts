@@ -6,6 +6,7 @@ import {
   analyzeReport,
   analyzeRequest,
   analyzeRequests,
+  analyzeWhatIf,
   type DiffOptions,
   type ExplainOptions,
   type ExportSelection,
@@ -19,11 +20,17 @@ import type { Diff } from '../cli/json/diff';
 import type { Explanation } from '../cli/json/explanation';
 import type { Report } from '../cli/json/report';
 import { type RunFile, readRunFile } from '../cli/json/run';
+import type { WhatIf } from '../cli/json/what-if';
 import { gatedRoutes, judgeDiffGates, parseDiffGate } from '../gates/diff-gate';
 import { parseGate } from '../gates/gate';
 import { judgeGates } from '../gates/judge';
 import type { GateOutcome } from '../gates/outcome';
-import { type PageOptions, writeDifferencePage, writeReportPage } from './pages';
+import {
+  type PageOptions,
+  writeDifferencePage,
+  writePredictionPage,
+  writeReportPage,
+} from './pages';
 
 /** A recording folder. All methods reject with a `Failure` where it cannot be read. */
 export class Recording {
@@ -72,6 +79,11 @@ export class Recording {
     return checkDiff(this, other, gates, options);
   }
 
+  /** What scenarios such as `gc=0.7,pool=8` would bring: `bobtail whatif --json`. */
+  whatIf(scenarios: readonly string[], options?: ReportOptions): Promise<WhatIf> {
+    return whatIf(this, scenarios, options);
+  }
+
   /** Writes the HTML page, whole or not at all, and gives what it tells: `report --html`. */
   writePage(out: string, options?: PageOptions): Promise<Report> {
     return writePage(this, out, options);
@@ -80,6 +92,15 @@ export class Recording {
   /** Writes the page of what moved from it to another: `diff --html`. */
   writeDiffPage(other: Recording | string, out: string, options?: PageOptions): Promise<Diff> {
     return writeDiffPage(this, other, out, options);
+  }
+
+  /** Writes the page of what scenarios would bring: `whatif --html`. */
+  writeWhatIfPage(
+    scenarios: readonly string[],
+    out: string,
+    options?: ReportOptions,
+  ): Promise<WhatIf> {
+    return writeWhatIfPage(this, scenarios, out, options);
   }
 
   /** Writes it as a file of another tool, whole or not at all: `bobtail export`. */
@@ -169,6 +190,21 @@ export async function checkDiff(
 }
 
 /**
+ * What scenarios would bring, by replays of a recording: `bobtail whatif --json`. Each text is a
+ * scenario (`docs/guide/what-if.md`), such as `gc=0.7,pool=8`, or `policy=combined`; without any the
+ * answer has the replay without a change and the ranking. Rejects with a `Failure`: of code
+ * `BOBTAIL_USAGE` for a scenario that is not understood, `BOBTAIL_NOT_REPLAYABLE` for a recording
+ * that lacks what a replay needs.
+ */
+export async function whatIf(
+  from: RecordingLike,
+  scenarios: readonly string[],
+  options?: ReportOptions,
+): Promise<WhatIf> {
+  return analyzeWhatIf(folderOf(from), { ...options, scenarios });
+}
+
+/**
  * Writes the HTML page of a recording to `out`, whole or not at all, and gives the report that it
  * tells: `report --html`. A missed gate is told there and is no error. Rejects with a `Failure`.
  */
@@ -191,6 +227,19 @@ export async function writeDiffPage(
   options?: PageOptions,
 ): Promise<Diff> {
   return writeDifferencePage([folderOf(a), folderOf(b)], out, options);
+}
+
+/**
+ * Writes the HTML page of what scenarios would bring to `out`, whole or not at all, and gives the
+ * answer that it tells: `whatif --html`. Rejects with a `Failure`, as `whatIf` does.
+ */
+export async function writeWhatIfPage(
+  from: RecordingLike,
+  scenarios: readonly string[],
+  out: string,
+  options?: ReportOptions,
+): Promise<WhatIf> {
+  return writePredictionPage(folderOf(from), out, { ...options, scenarios });
 }
 
 function folderOf(from: RecordingLike): string {

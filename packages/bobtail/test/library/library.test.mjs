@@ -11,7 +11,7 @@ import * as bobtail from 'bobtail';
 import { makeFolder, PACKAGE, runBobtail, SERVER } from '../cli/run-bobtail.mjs';
 
 const { check, checkDiff, diff, explain, explainMany, Failure, read, record, report } = bobtail;
-const { writeDiffPage, writePage } = bobtail;
+const { whatIf, writeDiffPage, writePage, writeWhatIfPage } = bobtail;
 const required = createRequire(import.meta.url)('bobtail');
 /** Sent by the load at least; how many it sent is what the recording says. */
 const REQUESTS_MIN = 40;
@@ -155,6 +155,29 @@ test('a recording writes its own pages', async (t) => {
   assert.equal(outcome.outcome, 'passed');
 });
 
+test('what it would bring is what the command line says, on the page, too', async (t) => {
+  const page = join(makeFolder(t), 'whatif.html');
+  const scenarios = ['gc=0.7,native=0.9', 'policy=combined'];
+  const options = { percentile: 50 };
+  const sets = scenarios.flatMap((scenario) => ['--set', scenario]);
+  const args = ['whatif', recording.folder, ...sets, '--tail', '50', '--json'];
+  const { code, stdout, stderr } = await runBobtail(args);
+  // A busy machine may spoil a recording for replays: then each way of asking is refused.
+  if (code === 81) {
+    const refused = { code: 'BOBTAIL_NOT_REPLAYABLE' };
+    await assert.rejects(recording.whatIf(scenarios, options), refused);
+    await assert.rejects(writeWhatIfPage(recording, scenarios, page, options), refused);
+    assert.ok(!existsSync(page));
+    return;
+  }
+  assert.equal(code, 0, stderr);
+  const told = JSON.parse(stdout);
+  assert.deepEqual(await whatIf(recording.folder, scenarios, options), told);
+  assert.deepEqual(await recording.whatIf(scenarios, options), told);
+  assert.deepEqual(await recording.writeWhatIfPage(scenarios, page, options), told);
+  assert.deepEqual(dataOf(page), told);
+});
+
 test('an aborted recording is kept', async () => {
   const stop = new AbortController();
   const out = join(home, 'aborted.bobtail');
@@ -195,6 +218,9 @@ test('troubles have codes that stay', async (t) => {
     [() => checkDiff(recording, nowhere, ['p99<+5ms']), 'BOBTAIL_NOT_RECORDING'],
     [() => writePage(recording, page, { gates: ['p99x<1ms'] }), 'BOBTAIL_USAGE'],
     [() => writePage(recording, page, { percentil: 50 }), 'BOBTAIL_USAGE'],
+    [() => whatIf(recording, ['ggc=0.7']), 'BOBTAIL_USAGE'],
+    [() => whatIf(nowhere, ['gc=0.7']), 'BOBTAIL_NOT_RECORDING'],
+    [() => writeWhatIfPage(recording, ['gc=0.7,'], page), 'BOBTAIL_USAGE'],
     [() => writePage(nowhere, page), 'BOBTAIL_NOT_RECORDING'],
     [() => writePage(recording, folder), 'BOBTAIL_CANNOT_WRITE'],
     [() => writeDiffPage(recording, recording, join(page, 'x')), 'BOBTAIL_CANNOT_WRITE'],

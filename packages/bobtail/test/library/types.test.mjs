@@ -21,8 +21,10 @@ export async function use(signal: AbortSignal): Promise<number> {
   const changes: readonly GateOutcome[] = await checkDiff('a', recording, ['p99<+5%']);
   const gates = [...(page.gates ?? []), ...(both.gates ?? []), ...changes].length;
   const low: number | null = moved.routes[0]!.percentiles[0]!.latency.lowNs;
+  const predicted: WhatIf = await whatIf(recording, ['gc=0.7'], { percentile: 99 });
+  const energy = predicted.scenarios.map((scenario: WhatIfOutcome) => scenario.policy?.energy ?? 1);
   const failed = outcomes.filter(({ outcome }) => outcome !== 'passed').length;
-  return told.requests.count + one.segments.length + (low ?? 0) + failed + gates;
+  return told.requests.count + one.segments.length + (low ?? 0) + failed + gates + energy.length;
 }
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Failure ? error.code : undefined;
@@ -32,8 +34,9 @@ export const misspelt = report('a', { percentil: 99 });
 // @ts-expect-error: a command is needed
 export const nothing = record({});
 `;
-const NAMES = 'check, checkDiff, diff, explain, Failure, read, record, report, writePage';
-const TYPES = 'type Diff, type Explanation, type GateOutcome, type Recording, type Report';
+const NAMES = 'check, checkDiff, diff, explain, Failure, read, record, report, whatIf, writePage';
+const TYPES =
+  'type Diff, type Explanation, type GateOutcome, type Recording, type Report, type WhatIf, type WhatIfOutcome';
 const IMPORT = `import { ${NAMES}, ${TYPES} } from 'bobtail';\n${USES}`;
 
 const PROJECTS = [
