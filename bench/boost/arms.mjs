@@ -9,8 +9,8 @@ export const ARMS = {
   'gc-boost-tuned': { policy: 'gc-boost', isTuned: true, label: 'GC-Boost (after tuning)' },
   'queue-boost': { policy: 'queue-boost', label: 'Queue Boost' },
   combined: { policy: 'combined', isTuned: true, label: 'Combined' },
-  deadline: { policy: 'deadline', label: 'deadline (ours)' },
-  paced: { policy: 'paced', label: 'paced (ours)' },
+  deadline: { policy: 'deadline', isTuned: true, label: 'deadline (ours)' },
+  paced: { policy: 'paced', isTuned: true, label: 'paced (ours)' },
   'a-a': { policy: 'static:base', label: 'static 2.6 GHz again (A/A)' },
 };
 
@@ -34,10 +34,10 @@ export function armsOf(names, latencies) {
   });
 }
 
-/**
- * Requests of the paper's kinds of application, and flags that stand for its GC-Tuning: what
- * `bobtail tune --objective cpu` raced best, or the flags that are given with `--tuned`.
- */
+/** Flags that stand for the paper's GC-Tuning, unless others are given with `--tuned`. */
+export const TUNED = '--max-semi-space-size=4';
+
+/** Services like the paper's kinds of application. */
 export const SERVICES = {
   cpu: { paper: 'Etherpad Lite (no I/O)', needs: [] },
   redis: { paper: 'Todo (Redis)', needs: ['redis'] },

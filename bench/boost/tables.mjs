@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { analyzeRounds } from '../../packages/bobtail/dist/cli/analysis.js';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { ARMS, BASE, SERVICES } from './arms.mjs';
+import { predictions } from './predicted.mjs';
 
 /** Tail reduction in per cent and normalised energy: VEE'19, Table 7 and section 7. */
 const PAPER_7 = {
@@ -157,15 +158,41 @@ function tableSix(services) {
   }
 }
 
+/** Where the replay's reduction lies in the interval of the live one, and where not. */
+function conformanceTable(services, predict) {
+  process.stdout.write('\n### Predicted and live, less % and energy\n\n');
+  const tails = TAILS.flatMap((tail) => [`p${tail} predicted`, `p${tail} live`, 'within']);
+  head('service', 'scheme', ...tails, 'energy* predicted', 'energy* live');
+  for (const [service, results] of services) {
+    for (const [name, result] of results) {
+      if (name === BASE || name === 'a-a' || name.includes('@')) continue;
+      const cells = TAILS.flatMap((tail) => {
+        const predicted = predict(service, name, tail);
+        const live = result.percentiles.find(({ percentile }) => percentile === tail);
+        if (predicted === null || live === undefined) return ['–', '–', '–'];
+        const told = `${(predicted.reduction * 100).toFixed(0)} %`;
+        const ratio = 1 - predicted.reduction;
+        const isWithin = live.low === null ? '–' : ratio >= live.low && ratio <= live.high;
+        return [told, reduction(result, tail), { true: 'yes', false: 'no' }[isWithin] ?? '–'];
+      });
+      const energy = predict(service, name, 99)?.energy.toFixed(3) ?? '–';
+      row(service, name, ...cells, energy, result.energy.toFixed(3));
+    }
+  }
+}
+
 const about = JSON.parse(readFileSync(join(folder, 'about.json'), 'utf8'));
 process.stdout.write(`Node ${about.node}, ${about.host}; EMULATED frequency; tuned: `);
 process.stdout.write(`\`${about.tuned}\`. *Energy is modelled by the paper's points.\n`);
 const single = [];
 const clusters = [];
 for (const [service, arms] of read()) {
+  if (!arms.has(BASE)) continue;
   const results = await serviceTable(service, arms);
-  if (service.endsWith('-cluster')) clusters.push([service, results]);
-  else single.push(results);
+  (service.endsWith('-cluster') ? clusters : single).push([service, results]);
 }
-if (single.length > 0) tableSeven(single);
+if (single.length > 0) {
+  tableSeven(single.map(([, results]) => results));
+  conformanceTable(single, predictions(folder));
+}
 if (clusters.length > 0) tableSix(clusters);

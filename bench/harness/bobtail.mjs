@@ -1,6 +1,7 @@
 // Runs the built command, the one that this repository has: an experiment is about this source, not
 // about whatever is installed.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../../packages/bobtail/dist/cli/main.js', import.meta.url));
@@ -11,4 +12,20 @@ export function bobtail(args, options = {}) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], about);
   if (status !== 0) throw new Error(`bobtail ${args[0]} ended with ${status}: ${stderr}`);
   return stdout;
+}
+
+/** The same without keeping this process from hearing signals; killed with it. */
+export async function bobtailMeanwhile(args, env = {}) {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const chunks = [];
+  child.stdout.on('data', (chunk) => chunks.push(chunk));
+  const abandon = () => child.kill('SIGTERM');
+  process.once('exit', abandon);
+  const [code] = await once(child, 'close');
+  process.off('exit', abandon);
+  if (code !== 0) throw new Error(`bobtail ${args[0]} ended with ${code}`);
+  return Buffer.concat(chunks).toString();
 }

@@ -21,6 +21,12 @@ export function cpuNs(pid) {
   return total;
 }
 
+/** Nanoseconds that the host took from all CPUs of this machine so far (`steal`, in 10 ms). */
+export function stolenNs() {
+  const [all] = readFileSync('/proc/stat', 'utf8').split('\n');
+  return Number(all.trim().split(/\s+/)[8]) * 1e7;
+}
+
 /** Keeps every thread of `pid`, and what it starts from now on, on one core. */
 export function pin(pid, core) {
   execFileSync('taskset', ['-acp', String(core), String(pid)], { stdio: 'ignore' });

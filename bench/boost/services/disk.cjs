@@ -1,4 +1,4 @@
-// Writes a record to disk for a third of its I/O, and answers when the disk has it.
+// Writes a record to disk for a twelfth of its I/O, and answers when the disk has it.
 'use strict';
 
 const { constants, mkdtempSync, promises, rmSync } = require('node:fs');
@@ -9,7 +9,7 @@ const { start } = require('./application.cjs');
 const RECORD_BYTES = 4096;
 const RECORDS = 4096;
 /** A write takes a millisecond or more: with one each the service would be all I/O. */
-const WRITES_ONE_IN = 3;
+const WRITES_ONE_IN = 12;
 
 start(async () => {
   const folder = mkdtempSync(join(process.env.DISK_DIR ?? tmpdir(), 'bench-disk-'));

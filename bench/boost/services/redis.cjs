@@ -1,4 +1,4 @@
-// Asks Redis several times for each request, one after the other.
+// Asks Redis for a third of its I/O: how many members two sorted sets share.
 'use strict';
 
 const Redis = require('ioredis');
@@ -6,7 +6,8 @@ const { start } = require('./application.cjs');
 
 const KEYS = 1000;
 const ITEMS = 300;
-const ASKED = 2;
+/** The rest answers from memory: the work of a driver is more than that of most requests here. */
+const QUESTIONS_ONE_IN = 3;
 
 start(async () => {
   const [host, port] = process.env.PLANTED_REDIS.split(':');
@@ -17,11 +18,9 @@ start(async () => {
     pipeline.del(`list:${key}`).zadd(`list:${key}`, ...items.flat());
   }
   await pipeline.exec();
-  // A server's own work, on its own core: the union of sorted sets.
+  // Redis's own work, on its own core, and a short answer.
   return async (n) => {
-    for (let i = 0; i < ASKED; i += 1) {
-      const [a, b] = [(n + i) % KEYS, (n * 31 + i) % KEYS];
-      await redis.zunion(2, `list:${a}`, `list:${b}`).then((found) => found.length);
-    }
+    if (n % QUESTIONS_ONE_IN !== 0) return 0;
+    return redis.zintercard(2, `list:${n % KEYS}`, `list:${(n * 31) % KEYS}`);
   };
 });

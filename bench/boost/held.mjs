@@ -1,0 +1,43 @@
+// Recordings of the services at a frequency that another process holds.
+//
+// A recorded loop cannot be boosted as well: both want its hooks. So `boost --policy static:F` runs
+// around a server that nobody asks, on the servers' core, while the service is recorded there.
+import { renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bobtailMeanwhile } from '../harness/bobtail.mjs';
+import { LOAD_CORE, SERVER_CORE } from '../harness/cpu.mjs';
+import { Running } from './service.mjs';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const BOBTAIL = join(here, '../../packages/bobtail/dist/cli/main.js');
+const POLICIES = { 2.6: 'static:base', 3.3: 'static:3.3', 4: 'static:peak' };
+
+/** Frequencies in GHz that can be held. */
+export const FREQUENCIES = Object.keys(POLICIES);
+
+/** Holds the frequency of the servers' core until it is stopped. */
+export function hold(ghz) {
+  const lever = ['--actuator', 'emulated', '--cpu', String(SERVER_CORE)];
+  const policy = ['--policy', POLICIES[ghz], '--quiet'];
+  const server = ['taskset', '-c', String(LOAD_CORE), process.execPath, join(here, 'idle.mjs')];
+  const args = [BOBTAIL, 'boost', ...lever, ...policy, '--', ...server];
+  return Running.start(args, { env: {}, core: LOAD_CORE });
+}
+
+/**
+ * Records a service under its open load into `folder`, which is there only when it is whole.
+ * `seed` is of the load, which lasts for `warmS` and then `seconds`; `flags` are of its Node.
+ */
+export async function record({ service, folder, node, flags = [], environment, ...load }) {
+  const { ratePerS, warmS, seconds, seed } = load;
+  const sent = [process.execPath, join(here, 'load.mjs'), ratePerS, warmS + seconds, seed];
+  const script = join(here, 'services', `${service}.cjs`);
+  const command = ['taskset', '-c', String(SERVER_CORE), node, ...flags, script];
+  const how = ['--warmup', String(warmS), '--no-report', '--no-html', '--quiet'];
+  const where = ['--out', `${folder}.part`, '--on-port', sent.join(' ')];
+  rmSync(`${folder}.part`, { recursive: true, force: true });
+  const env = { ...environment, SEED: String(seed * 1000 + 7) };
+  await bobtailMeanwhile(['record', ...how, ...where, '--', ...command], env);
+  renameSync(`${folder}.part`, folder);
+}
