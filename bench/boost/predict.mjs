@@ -3,7 +3,7 @@
 // beside what came.
 //
 //   node bench/boost/predict.mjs --out DIR [--recordings 2] [--requests 50000]
-//     [--services cpu,redis,…] [--tuned '--flag …'] [--seconds-max S] [--scratch DIR]
+//     [--services cpu,redis,…] [--tuned=--flag] [--seconds-max S] [--scratch DIR]
 //
 // First all is recorded, which is what wants a quiet machine, then replayed. A run goes on where
 // the last one stopped. The rates are those of `run.mjs`, which has to have run before. A tuned

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cpuNs, LOAD_CORE, ordinaryPriority, SERVER_CORE } from '../harness/cpu.mjs';
+import { cpuNs, LOAD_CORE, onlyWhenIdle, ordinaryPriority, SERVER_CORE } from '../harness/cpu.mjs';
 import { listening } from '../harness/listening.mjs';
 import { Connections } from '../harness/open-loop.mjs';
 
@@ -57,6 +57,8 @@ export class BoostedService {
     const env = { ...environment, SEED: String(seed), WORKERS: String(workers) };
     try {
       const running = await Running.start(args, { env, core: LOAD_CORE });
+      // It has started the service by then, and shares its core with the load.
+      onlyWhenIdle(running.child.pid);
       const connections = await Connections.open(running.port, CONNECTIONS);
       return Object.assign(new BoostedService(), { folder, out, running, connections });
     } catch (error) {

@@ -72,6 +72,15 @@ async function compared(base, own) {
     rounds: rounds.length,
     pooled,
     percentiles,
+    byRound: rounds.map((n) => {
+      return TAILS.map((tail) => {
+        const [before, after] = [base, own].map((cells) => {
+          const { latencies } = cells.find(({ round }) => round === n);
+          return LatencyHistogram.fromText(latencies).percentileMs(tail);
+        });
+        return before === null || after === null ? null : after / before;
+      });
+    }),
     energy: mean(energyOf),
     boosted: mean((cell) => cell.boostedShare),
     perS: mean((cell) => cell.boosts / (cell.ranNs / 1e9)),
@@ -94,6 +103,16 @@ function reduction({ percentiles }, percentile) {
   return `${percent(one.ratio)} %${bounds}`;
 }
 
+/** `25 % (12–33)`: the median over rounds, and between which the middle half of them lies. */
+function typicalReduction({ byRound }, tail) {
+  const ratios = byRound.map((one) => one[TAILS.indexOf(tail)]).filter((ratio) => ratio !== null);
+  if (ratios.length === 0) return '–';
+  ratios.sort((a, b) => a - b);
+  const at = (share) => ratios[Math.round(share * (ratios.length - 1))];
+  const percent = (ratio) => ((1 - ratio) * 100).toFixed(0);
+  return `${percent(at(0.5))} % (${percent(at(0.75))}–${percent(at(0.25))})`;
+}
+
 function ms(histogram, percentile) {
   return histogram.percentileMs(percentile)?.toFixed(1) ?? '–';
 }
@@ -102,7 +121,15 @@ async function serviceTable(service, arms) {
   const base = arms.get(BASE) ?? [];
   const results = new Map();
   process.stdout.write(`\n### ${service}, ${base[0]?.ratePerS} requests/s\n\n`);
-  const figures = ['p50 ms', 'p99 ms', 'p99.9 ms', 'p99.9 less', 'p99 less'];
+  const figures = [
+    'p50 ms',
+    'p99 ms',
+    'p99.9 ms',
+    'p99.9 less',
+    'p99 less',
+    'by round: p99.9',
+    'p99',
+  ];
   head('scheme', 'rounds × requests', ...figures, 'boosts/s', 'boosted', 'loop busy', 'energy*');
   const order = Object.keys(ARMS);
   const place = (name) => order.indexOf(name.split('@')[0]);
@@ -111,7 +138,10 @@ async function serviceTable(service, arms) {
     const result = await compared(base, cells);
     results.set(name, result);
     const { pooled, rounds, perS, boosted, energy, busy } = result;
-    const less = name === BASE ? ['', ''] : TAILS.map((tail) => reduction(result, tail));
+    const less =
+      name === BASE
+        ? ['', '', '', '']
+        : [reduction, typicalReduction].flatMap((told) => TAILS.map((tail) => told(result, tail)));
     const percentiles = [50, 99, 99.9].map((one) => ms(pooled, one));
     const shares = [`${(boosted * 100).toFixed(1)} %`, `${(busy * 100).toFixed(0)} %`];
     const size = `${rounds} × ${Math.round(pooled.count / cells.length)}`;

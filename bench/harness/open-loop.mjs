@@ -5,6 +5,7 @@
 // part of its latency. Between requests that are close the loop spins: a timer is 1 ms late.
 import net from 'node:net';
 
+const READ_BYTES = 64 * 1024;
 const SPIN_BELOW_MS = 1.6;
 const ANSWER_MS_MAX = 3000;
 const HEAD_END = Buffer.from('\r\n\r\n');
@@ -19,6 +20,21 @@ function responseLength(bytes) {
   return end + HEAD_END.length + Number(length[1]);
 }
 
+/** Bytes of a response came; they are only there during this call. */
+function receive(connection, chunk) {
+  const bytes = connection.received ? Buffer.concat([connection.received, chunk]) : chunk;
+  const length = responseLength(bytes);
+  if (length === 0 || bytes.length < length) {
+    connection.received = bytes === chunk ? Buffer.from(chunk) : bytes;
+    return;
+  }
+  connection.received = null;
+  const ok = bytes.toString('latin1', 9, 12) === '200';
+  const { done } = connection;
+  connection.done = null;
+  done(ok, connection);
+}
+
 /** Connections that stay open between slices of load, so that no slice pays for connecting. */
 export class Connections {
   #free = [];
@@ -31,27 +47,25 @@ export class Connections {
     return connections;
   }
 
+  /** Into one buffer of its own: a new one for each read is most of the garbage of a load. */
   #connect(port) {
     return new Promise((resolve, reject) => {
-      const socket = net.connect({ host: '127.0.0.1', port, noDelay: true }, () => resolve(socket));
-      socket.once('error', reject);
+      const connection = { socket: null, received: null, done: null };
+      const onread = {
+        buffer: Buffer.allocUnsafe(READ_BYTES),
+        callback: (count, buffer) => {
+          receive(connection, buffer.subarray(0, count));
+          return true;
+        },
+      };
+      const to = { host: '127.0.0.1', port, noDelay: true, onread };
+      connection.socket = net.connect(to, () => resolve(connection));
+      connection.socket.once('error', reject);
     });
   }
 
-  #add(socket) {
-    const connection = { socket, received: null, done: null };
-    socket.on('data', (chunk) => {
-      const bytes = connection.received ? Buffer.concat([connection.received, chunk]) : chunk;
-      const length = responseLength(bytes);
-      connection.received = bytes;
-      if (length === 0 || bytes.length < length) return;
-      connection.received = null;
-      const ok = bytes.toString('latin1', 9, 12) === '200';
-      const { done } = connection;
-      connection.done = null;
-      done(ok, connection);
-    });
-    socket.on('close', () => {
+  #add(connection) {
+    connection.socket.on('close', () => {
       if (!this.#isClosing) throw new Error('the service closed a connection of the load');
     });
     this.#all.push(connection);
@@ -92,11 +106,13 @@ function arrivals(ratePerS, durationMs, random) {
 /**
  * Sends requests at `ratePerS` for `durationMs`, one after the other from `requests`; the same
  * arrivals with the same `random`.
- * @returns `{latenciesMs, failed, unanswered}`
+ * @returns `{latenciesMs, dueMs, failed, unanswered}`; of each latency, by `performance.now`, when the
+ *   request was due
  */
 export function openLoop(connections, { requests, ratePerS, durationMs, random = Math.random }) {
   const due = arrivals(ratePerS, durationMs, random);
   const latenciesMs = [];
+  const dueMs = [];
   const waiting = [];
   let failed = 0;
   let sent = 0;
@@ -107,7 +123,8 @@ export function openLoop(connections, { requests, ratePerS, durationMs, random =
     const end = () => {
       clearTimeout(limit);
       hasEnded = true;
-      resolve({ latenciesMs, failed, unanswered: due.length - latenciesMs.length - failed });
+      const unanswered = due.length - latenciesMs.length - failed;
+      resolve({ latenciesMs, dueMs, failed, unanswered });
     };
     const limit = setTimeout(end, durationMs + ANSWER_MS_MAX);
     const send = (connection, index) => {
@@ -117,8 +134,10 @@ export function openLoop(connections, { requests, ratePerS, durationMs, random =
           connections.give(freed);
           return;
         }
-        if (ok) latenciesMs.push(performance.now() - startMs - due[index]);
-        else failed += 1;
+        if (ok) {
+          latenciesMs.push(performance.now() - startMs - due[index]);
+          dueMs.push(startMs + due[index]);
+        } else failed += 1;
         open -= 1;
         if (waiting.length) send(freed, waiting.shift());
         else connections.give(freed);
