@@ -35,6 +35,8 @@ const { values } = parseArgs({
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** As long as the load of `run.mjs` before it counts. */
 const WARM_S = 4;
+/** Exit code: the recording lacks what a replay needs, or the replay is off without a change. */
+const NOT_REPLAYABLE = 81;
 const KINDS = ['plain', 'tuned'];
 
 const startMs = performance.now();
@@ -76,6 +78,20 @@ async function recordAll(environment) {
   return true;
 }
 
+/** The answer, or why a recording cannot be replayed. */
+async function answerTo(args) {
+  try {
+    return JSON.parse(await bobtailMeanwhile(args));
+  } catch (error) {
+    if (error.code !== NOT_REPLAYABLE) throw error;
+    const [why] = error.stderr
+      .trim()
+      .replace(/^bobtail: /, '')
+      .split(' (');
+    return { refused: why };
+  }
+}
+
 /** Replays a recording under the policies of the arms that have its flags. */
 async function replay(cell) {
   const isTuned = cell.kind === 'tuned';
@@ -84,9 +100,9 @@ async function replay(cell) {
   );
   const policies = arms.flatMap(([, { policy }]) => ['--policy', policy]);
   const args = ['whatif', recordingOf(cell), '--json', ...policies];
-  const answer = JSON.parse(await bobtailMeanwhile(args));
+  const answer = await answerTo(args);
   // Where this project lies is nobody's business.
-  answer.run.command = answer.run.command.map((word) => word.replace(root, ''));
+  if (answer.run) answer.run.command = answer.run.command.map((word) => word.replace(root, ''));
   writeFileSync(answerOf(cell), `${JSON.stringify(answer)}\n`);
   process.stderr.write(`${nameOf(cell)} replayed\n`);
 }

@@ -6,14 +6,16 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ARMS } from './arms.mjs';
 
-/** Answers of `whatif` by service, kind (`plain`, `tuned`) and seed. */
+/** Answers of `whatif` by service, kind (`plain`, `tuned`) and seed; refusals are none. */
 function answersOf(folder) {
   const from = join(folder, 'predicted');
   if (!existsSync(from)) return [];
-  return readdirSync(from).map((name) => {
-    const [, service, kind, seed] = /^(\w+)-(\w+)-(\d+)\.json$/.exec(name);
-    return { service, kind, seed, answer: JSON.parse(readFileSync(join(from, name), 'utf8')) };
-  });
+  return readdirSync(from)
+    .map((name) => {
+      const [, service, kind, seed] = /^(\w+)-(\w+)-(\d+)\.json$/.exec(name);
+      return { service, kind, seed, answer: JSON.parse(readFileSync(join(from, name), 'utf8')) };
+    })
+    .filter(({ answer }) => answer.refused === undefined);
 }
 
 function latencyNs({ percentiles }, percentile) {

@@ -52,7 +52,7 @@ const UTILISATION = 0.475;
 const STOLEN_MAX = 0.02;
 /** Requests that came while the host took time, by those that are left. */
 const LEFT_OUT_MAX = 0.25;
-const TRIALS_MAX = 3;
+const TRIALS_MAX = 20;
 const REFUSALS_MAX = 20;
 /** How often it looks whether the host leaves this machine alone before it begins. */
 const SETTLED_MAX = 40;

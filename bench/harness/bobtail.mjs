@@ -10,22 +10,33 @@ const MAIN = fileURLToPath(new URL('../../packages/bobtail/dist/cli/main.js', im
 export function bobtail(args, options = {}) {
   const about = { encoding: 'utf8', maxBuffer: 2 ** 28, ...options };
   const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], about);
-  if (status !== 0) throw new Error(`bobtail ${args[0]} ended with ${status}: ${stderr}`);
+  if (status !== 0) throw new Ended(args[0], status, stderr);
   return stdout;
+}
+
+/** As thrown where a command ended otherwise than well. */
+export class Ended extends Error {
+  constructor(verb, code, stderr) {
+    super(`bobtail ${verb} ended with ${code}: ${stderr}`);
+    Object.assign(this, { code, stderr });
+  }
 }
 
 /** The same without keeping this process from hearing signals; killed with it. */
 export async function bobtailMeanwhile(args, env = {}) {
   const child = spawn(process.execPath, [MAIN, ...args], {
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const chunks = [];
-  child.stdout.on('data', (chunk) => chunks.push(chunk));
+  const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => {
+    const chunks = [];
+    stream.on('data', (chunk) => chunks.push(chunk));
+    return () => Buffer.concat(chunks).toString();
+  });
   const abandon = () => child.kill('SIGTERM');
   process.once('exit', abandon);
   const [code] = await once(child, 'close');
   process.off('exit', abandon);
-  if (code !== 0) throw new Error(`bobtail ${args[0]} ended with ${code}`);
-  return Buffer.concat(chunks).toString();
+  if (code !== 0) throw new Ended(args[0], code, stderr());
+  return stdout();
 }
