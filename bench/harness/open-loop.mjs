@@ -106,8 +106,8 @@ function arrivals(ratePerS, durationMs, random) {
 /**
  * Sends requests at `ratePerS` for `durationMs`, one after the other from `requests`; the same
  * arrivals with the same `random`.
- * @returns `{latenciesMs, dueMs, failed, unanswered}`; of each latency, by `performance.now`, when the
- *   request was due
+ * @returns `{latenciesMs, dueMs, failed, unanswered}`; `dueMs` has, by `performance.now`, when the
+ *   request of each latency was due
  */
 export function openLoop(connections, { requests, ratePerS, durationMs, random = Math.random }) {
   const due = arrivals(ratePerS, durationMs, random);

@@ -8,7 +8,7 @@ const cluster = require('node:cluster');
 const http = require('node:http');
 const { seededRandom } = require('../../../packages/bobtail/dist/prove/shuffle.js');
 
-/** Small, so that whole-heap collections are short and come often: of few, the tail of a round is luck. */
+/** Small, so that collections of the whole heap are short and come in every round. */
 const CACHED_MAX = 8_000;
 /**
  * Kinds of request: how often of a hundred, rows that are made, lookups, and rounds of I/O. A tenth

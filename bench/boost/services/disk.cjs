@@ -1,4 +1,4 @@
-// Reads from the disk for a third of its I/O: three pages, one after the other, past the page cache.
+// Reads three pages, one after the other, past the page cache for a third of its I/O.
 //
 // Not durable writes: how long those take differs by a factor of a hundred from minute to minute on
 // a shared disk, and four of a pool at once can be too slow for any load.

@@ -13,18 +13,13 @@ use bobtail_policy::{Decider, Decision, LeverFacts, Policy, Reading, Reasons, Sp
 
 use crate::act::budget::{Budget, Used};
 use crate::act::counters::{Counters, Counts};
+use crate::act::pause::{ASLEEP_NS, Account, Look};
 use crate::act::sensed_loops;
 use crate::act::senses;
 use crate::clock::{monotonic_ns, thread_cpu_ns};
 
 /// Without work for so long, the driver waits for the loop instead of looking.
 const IDLE_NS: u64 = 2_000_000;
-/// It looks again after so long at the latest: the loop may have gone to work just when the driver
-/// went to sleep, which a fence at every turn of the loop would rule out, at its cost.
-const ASLEEP_NS: u64 = 10_000_000;
-
-/// While it boosts, it looks again after so long at the latest, whatever the budget.
-const BOOSTED_NS: u64 = 1_000_000;
 /// A lever that refused is not asked again before.
 const REFUSED_NS: u64 = 100_000_000;
 
@@ -101,8 +96,7 @@ pub struct Driver {
     counters: &'static Counters,
     counts: Counts,
     budget: Budget,
-    /// Until then the looks so far are paid for by what the loops do.
-    paid_until_ns: u64,
+    account: Account,
     /// When the lever is to hear of its owner, though nothing changes.
     upkeep_at_ns: u64,
     /// Not asked before, since it refused.
@@ -116,14 +110,6 @@ pub struct Next {
     pub look_ns: u64,
     /// No loop has had work for a while.
     pub is_idle: bool,
-}
-
-/// How long it does not look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Pause {
-    until_ns: u64,
-    /// A loop that goes to work ends it.
-    is_wakeable: bool,
 }
 
 impl Driver {
@@ -144,29 +130,9 @@ impl Driver {
             counters,
             counts: Counts::default(),
             budget,
-            paid_until_ns: 0,
+            account: Account::default(),
             upkeep_at_ns: 0,
             ask_at_ns: 0,
-        }
-    }
-
-    /// When to look again, a look each `affordable_ns` being paid for, and whether the loop may wake it before that by going to work. A boost
-    /// is not to last much longer than its policy wants, whatever that costs.
-    ///
-    /// To be woken is a look like any other, which a service with a request every few milliseconds
-    /// would have with each. So one may be owed, and while it is, nobody wakes for work.
-    fn pause(&mut self, now_ns: u64, next: Next, affordable_ns: u64) -> Pause {
-        let owed_until_ns = self.paid_until_ns.max(now_ns) + affordable_ns;
-        self.paid_until_ns = owed_until_ns.min(now_ns + 2 * affordable_ns);
-        let is_paid = self.paid_until_ns <= now_ns + affordable_ns;
-        let until_ns = match (self.speed, next.is_idle) {
-            (Some(Speed::Peak), _) => self.paid_until_ns.min(now_ns + BOOSTED_NS),
-            (_, true) if is_paid => now_ns + ASLEEP_NS,
-            _ => self.paid_until_ns,
-        };
-        Pause {
-            until_ns: until_ns.max(if next.is_idle { now_ns } else { next.look_ns }),
-            is_wakeable: next.is_idle && is_paid,
         }
     }
 
@@ -296,7 +262,13 @@ impl Driver {
                 is_idle: false,
             });
             let affordable_ns = self.affordable_ns(now_ns, &readings);
-            let pause = self.pause(now_ns, next, affordable_ns);
+            let pause = self.account.pause(Look {
+                now_ns,
+                again_ns: next.look_ns,
+                is_idle: next.is_idle,
+                is_boosted: self.speed == Some(Speed::Peak),
+                affordable_ns,
+            });
             IS_ASLEEP.store(pause.is_wakeable, SeqCst);
             wait(seen, pause.until_ns.saturating_sub(monotonic_ns()).max(1));
             IS_ASLEEP.store(false, SeqCst);
@@ -454,59 +426,6 @@ mod tests {
         assert!(!is_idle(IDLE_NS, idle(IDLE_NS)));
         assert!(is_idle(2_000 + IDLE_NS, idle(2_000 + IDLE_NS)));
         assert!(!is_idle(3_000 + IDLE_NS, working(3_000 + IDLE_NS)));
-    }
-
-    #[test]
-    fn work_wakes_it_only_while_no_more_than_one_look_is_owed() {
-        const AFFORDABLE_NS: u64 = 3_000_000;
-        let (mut driver, _) = driver(GC, false);
-        let idle = |look_ns| Next {
-            look_ns,
-            is_idle: true,
-        };
-        let busy = |look_ns| Next {
-            is_idle: false,
-            ..idle(look_ns)
-        };
-        let pause = |until_ns, is_wakeable| Pause {
-            until_ns,
-            is_wakeable,
-        };
-        // The first look is owed for 3 ms, in which a request may wake it.
-        let first = driver.pause(0, idle(0), AFFORDABLE_NS);
-        assert_eq!(first, pause(ASLEEP_NS, true));
-        // It did, after 1 ms: two are owed until 6 ms, and nothing wakes it until then.
-        let woken = driver.pause(1_000_000, busy(1_200_000), AFFORDABLE_NS);
-        assert_eq!(woken, pause(6_000_000, false));
-        // A collection did: no more than two are owed.
-        let collected = driver.pause(2_000_000, idle(0), AFFORDABLE_NS);
-        assert_eq!(collected, pause(8_000_000, false));
-        let paid = driver.pause(8_000_000, idle(0), AFFORDABLE_NS);
-        assert_eq!(paid, pause(8_000_000 + ASLEEP_NS, true));
-        // A boost is looked at soon, whatever is owed, but not before the policy wants it.
-        driver.speed = Some(Speed::Peak);
-        let boosted = driver.pause(9_000_000, busy(9_200_000), AFFORDABLE_NS);
-        assert_eq!(boosted, pause(9_000_000 + BOOSTED_NS, false));
-        let held = driver.pause(9_000_000, busy(12_000_000), AFFORDABLE_NS);
-        assert_eq!(held, pause(12_000_000, false));
-    }
-
-    #[test]
-    fn without_a_budget_it_looks_as_the_policy_wants() {
-        let (mut driver, _) = driver(GC, false);
-        for (now_ns, is_idle, until_ns) in [
-            (0, false, 200),
-            (200, true, 200 + ASLEEP_NS),
-            (300, true, 300 + ASLEEP_NS),
-        ] {
-            let look_ns = now_ns + 200;
-            let next = Next { look_ns, is_idle };
-            let expected = Pause {
-                until_ns,
-                is_wakeable: is_idle,
-            };
-            assert_eq!(driver.pause(now_ns, next, 0), expected);
-        }
     }
 
     #[test]

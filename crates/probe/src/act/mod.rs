@@ -5,6 +5,7 @@ pub mod counters;
 pub mod driver;
 pub mod exchanges;
 pub mod latencies;
+pub mod pause;
 pub mod plan;
 pub mod senses;
 

@@ -191,7 +191,7 @@ export async function checkDiff(
 
 /**
  * What scenarios would bring, by replays of a recording: `bobtail whatif --json`. Each text is a
- * scenario (`docs/guide/what-if.md`), such as `gc=0.7,pool=8`, or `policy=combined`; without any the
+ * scenario (`docs/guide/what-if.md`), such as `gc=0.7,pool=8` or `policy=combined`; without any the
  * answer has the replay without a change and the ranking. Rejects with a `Failure`: of code
  * `BOBTAIL_USAGE` for a scenario that is not understood, `BOBTAIL_NOT_REPLAYABLE` for a recording
  * that lacks what a replay needs.

@@ -35,8 +35,10 @@ export const misspelt = report('a', { percentil: 99 });
 export const nothing = record({});
 `;
 const NAMES = 'check, checkDiff, diff, explain, Failure, read, record, report, whatIf, writePage';
-const TYPES =
-  'type Diff, type Explanation, type GateOutcome, type Recording, type Report, type WhatIf, type WhatIfOutcome';
+const TYPES = 'Diff, Explanation, GateOutcome, Recording, Report, WhatIf, WhatIfOutcome'
+  .split(', ')
+  .map((name) => `type ${name}`)
+  .join(', ');
 const IMPORT = `import { ${NAMES}, ${TYPES} } from 'bobtail';\n${USES}`;
 
 const PROJECTS = [

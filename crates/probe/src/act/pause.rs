@@ -1,0 +1,138 @@
+//! How long the thread that decides does not look, and whether going to work wakes it meanwhile.
+//!
+//! To be woken is a look like any other, and a service with a request every few milliseconds would
+//! have one with each, whatever its budget. So looks are owed and paid back by time, and while more
+//! than one is owed nobody wakes for work.
+
+/// It looks again after so long at the latest: the loop may have gone to work just when the driver
+/// went to sleep, which a fence at every turn of the loop would rule out, at its cost.
+pub const ASLEEP_NS: u64 = 10_000_000;
+
+/// While it boosts, it looks again after so long at the latest: a boost is not to last much longer
+/// than its policy wants, whatever that costs.
+const BOOSTED_NS: u64 = 1_000_000;
+
+/// What a look found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    pub now_ns: u64,
+    /// When the policy wants to look again.
+    pub again_ns: u64,
+    /// No loop has had work for a while.
+    pub is_idle: bool,
+    pub is_boosted: bool,
+    /// One look in so long is paid for; 0 without a budget.
+    pub affordable_ns: u64,
+}
+
+/// How long it does not look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pause {
+    pub until_ns: u64,
+    /// A loop that goes to work ends it.
+    pub is_wakeable: bool,
+}
+
+/// The looks that are not paid for yet.
+#[derive(Debug, Default)]
+pub struct Account {
+    paid_until_ns: u64,
+}
+
+impl Account {
+    /// What follows from a look.
+    pub fn pause(&mut self, look: Look) -> Pause {
+        let Look {
+            now_ns,
+            affordable_ns,
+            ..
+        } = look;
+        let owed_until_ns = self.paid_until_ns.max(now_ns) + affordable_ns;
+        self.paid_until_ns = owed_until_ns.min(now_ns + 2 * affordable_ns);
+        let is_one_owed = self.paid_until_ns <= now_ns + affordable_ns;
+        let until_ns = if look.is_boosted {
+            self.paid_until_ns.min(now_ns + BOOSTED_NS)
+        } else if look.is_idle && is_one_owed {
+            now_ns + ASLEEP_NS
+        } else {
+            self.paid_until_ns
+        };
+        let wanted_ns = if look.is_idle { now_ns } else { look.again_ns };
+        Pause {
+            until_ns: until_ns.max(wanted_ns),
+            is_wakeable: look.is_idle && is_one_owed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AFFORDABLE_NS: u64 = 3_000_000;
+
+    fn idle(now_ns: u64) -> Look {
+        Look {
+            now_ns,
+            again_ns: 0,
+            is_idle: true,
+            is_boosted: false,
+            affordable_ns: AFFORDABLE_NS,
+        }
+    }
+
+    fn busy(now_ns: u64, again_ns: u64) -> Look {
+        Look {
+            again_ns,
+            is_idle: false,
+            ..idle(now_ns)
+        }
+    }
+
+    fn pause(until_ns: u64, is_wakeable: bool) -> Pause {
+        Pause {
+            until_ns,
+            is_wakeable,
+        }
+    }
+
+    #[test]
+    fn work_wakes_it_only_while_no_more_than_one_look_is_owed() {
+        let mut account = Account::default();
+        let first = account.pause(idle(0));
+        assert_eq!(first, pause(ASLEEP_NS, true), "owed for 3 ms");
+        let woken = account.pause(busy(1_000_000, 1_200_000));
+        assert_eq!(woken, pause(6_000_000, false), "two are owed");
+        let collected = account.pause(idle(2_000_000));
+        assert_eq!(collected, pause(8_000_000, false), "never more than two");
+        let paid = account.pause(idle(8_000_000));
+        assert_eq!(paid, pause(8_000_000 + ASLEEP_NS, true));
+    }
+
+    #[test]
+    fn a_boost_is_looked_at_soon_whatever_is_owed_but_not_before_the_policy_wants_it() {
+        let mut account = Account::default();
+        let boosted = |now_ns, again_ns| Look {
+            is_boosted: true,
+            ..busy(now_ns, again_ns)
+        };
+        let soon = account.pause(boosted(1_000_000, 1_200_000));
+        assert_eq!(soon, pause(1_000_000 + BOOSTED_NS, false));
+        let held = account.pause(boosted(1_000_000, 5_000_000));
+        assert_eq!(held, pause(5_000_000, false));
+    }
+
+    #[test]
+    fn without_a_budget_it_looks_as_the_policy_wants() {
+        let mut account = Account::default();
+        let unbounded = |look| Look {
+            affordable_ns: 0,
+            ..look
+        };
+        assert_eq!(account.pause(unbounded(busy(0, 200))), pause(200, false));
+        for now_ns in [200, 300] {
+            let expected = pause(now_ns + ASLEEP_NS, true);
+            assert_eq!(account.pause(unbounded(idle(now_ns))), expected);
+        }
+    }
+}
