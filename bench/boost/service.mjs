@@ -5,7 +5,15 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cpuNs, LOAD_CORE, onlyWhenIdle, ordinaryPriority, SERVER_CORE } from '../harness/cpu.mjs';
+import {
+  cpuNs,
+  descendants,
+  LOAD_CORE,
+  onlyWhenIdle,
+  ordinaryPriority,
+  SERVER_CORE,
+  threadNs,
+} from '../harness/cpu.mjs';
 import { listening } from '../harness/listening.mjs';
 import { Connections } from '../harness/open-loop.mjs';
 
@@ -67,14 +75,19 @@ export class BoostedService {
     }
   }
 
-  /** CPU time of the loop's own thread. */
+  /** CPU time of the loops' own threads. */
   loopNs() {
-    const { pid } = this.running;
-    return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]);
+    return this.#sum((pid) => threadNs(pid, pid));
   }
 
+  /** CPU time of all processes of the service. */
   cpuNs() {
-    return cpuNs(this.running.pid);
+    return this.#sum(cpuNs);
+  }
+
+  #sum(figure) {
+    const { child } = this.running;
+    return descendants(child.pid).reduce((sum, pid) => sum + figure(pid), 0);
   }
 
   /** Ends it; gives what `boost --out` says. */

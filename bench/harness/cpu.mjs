@@ -12,13 +12,24 @@ export const SERVER_CORE = 0;
 /** Core of everything else: the load, collectors, databases. */
 export const LOAD_CORE = 1;
 
+/** CPU nanoseconds of a thread of `pid` so far. */
+export function threadNs(pid, thread) {
+  return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]);
+}
+
 /** CPU nanoseconds of all threads of `pid` so far. */
 export function cpuNs(pid) {
-  let total = 0;
-  for (const thread of readdirSync(`/proc/${pid}/task`)) {
-    total += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]);
-  }
-  return total;
+  const threads = readdirSync(`/proc/${pid}/task`);
+  return threads.reduce((total, thread) => total + threadNs(pid, thread), 0);
+}
+
+/** All processes that `pid` started, directly or not, and that are still there. */
+export function descendants(pid) {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
+    const told = readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').trim();
+    return told === '' ? [] : told.split(' ').map(Number);
+  });
+  return children.flatMap((child) => [child, ...descendants(child)]);
 }
 
 /** Nanoseconds that the host took from all CPUs of this machine so far (`steal`, in 10 ms). */
