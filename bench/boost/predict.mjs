@@ -99,7 +99,8 @@ async function replay(cell) {
     ([name, arm]) => name !== BASE && name !== 'a-a' && Boolean(arm.isTuned) === isTuned,
   );
   const policies = arms.flatMap(([, { policy }]) => ['--policy', policy]);
-  const args = ['whatif', recordingOf(cell), '--json', ...policies];
+  // As `boost` looks by default.
+  const args = ['whatif', recordingOf(cell), '--json', '--budget', '2', ...policies];
   const answer = await answerTo(args);
   // Where this project lies is nobody's business.
   if (answer.run) answer.run.command = answer.run.command.map((word) => word.replace(root, ''));

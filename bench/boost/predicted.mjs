@@ -36,7 +36,7 @@ export function predictions(folder) {
         const plain = answers.find(
           (one) => one.service === service && one.kind === 'plain' && one.seed === seed,
         );
-        const scenario = answer.scenarios.find(({ name }) => name === `policy=${policy}`);
+        const scenario = answer.scenarios.find(({ name }) => name.endsWith(`policy=${policy}`));
         return { scenario, before: plain?.answer.unchanged };
       })
       .filter(({ scenario, before }) => scenario !== undefined && before !== undefined)

@@ -34,8 +34,8 @@ function planted(part, ratePerS, mix, words = []) {
 const often = (route, times) => Array.from({ length: times }, () => route);
 
 export const SERVICES = {
-  cpu: application('cpu', 'chosen on', 850),
-  redis: application('redis', 'chosen on', 480, ['redis']),
+  cpu: application('cpu', 'chosen on', 5000),
+  redis: application('redis', 'chosen on', 3500, ['redis']),
   catalogue: {
     part: 'chosen on',
     needs: [],
@@ -43,8 +43,8 @@ export const SERVICES = {
     load: load('catalogue', 900),
   },
   blocking: planted('chosen on', 900, ['hog', ...often('up', 20), ...often('x', 79)], ['busy=8']),
-  disk: application('disk', 'judged on', 750),
-  postgres: application('postgres', 'judged on', 650, ['postgres']),
+  disk: application('disk', 'judged on', 3000),
+  postgres: application('postgres', 'judged on', 3500, ['postgres']),
   collections: planted('judged on', 900, ['churn', 'x', 'up']),
   demo: {
     part: 'judged on',

@@ -45,6 +45,7 @@ mod foresight;
 mod frontier;
 mod gates;
 mod gear;
+mod glance;
 #[cfg(test)]
 mod invariants;
 mod ledger;

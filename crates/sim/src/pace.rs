@@ -4,13 +4,15 @@
 //! the same queue, the same head, the same sums, looked at when the same things happen.
 
 use bobtail_policy::{
-    Collection, CollectionKind, Decider, Decision, LeverFacts, LoopTotals, Reading, Reasons, Speed,
+    ASLEEP_NS, Collection, CollectionKind, Decider, Decision, LeverFacts, LoopTotals, Reading,
+    Reasons, Speed,
 };
 use bobtail_trace::record::Ns;
 
 use crate::domain::Known;
 use crate::follower::{Follower, Sees};
 use crate::gear::Gear;
+use crate::glance::Glances;
 use crate::ledger::{Boost, Ledger};
 use crate::model::NO_REQUEST;
 use crate::scheme::{Drive, Scheme};
@@ -36,6 +38,8 @@ pub(crate) struct Pace {
     /// Asked for last.
     asked: Speed,
     look_ns: Ns,
+    /// What looks cost, where that is bounded.
+    glances: Option<Glances>,
     /// Until then everything happened.
     at_ns: Ns,
     is_asleep: bool,
@@ -69,6 +73,7 @@ impl Pace {
             gear,
             asked: Speed::Base,
             look_ns: NEVER,
+            glances: Glances::of(drive),
             at_ns: 0,
             is_asleep: true,
             collection: None,
@@ -167,6 +172,15 @@ impl Pace {
         while self.asked != Speed::Base && self.look_ns < until_ns {
             self.pass(self.look_ns);
             self.happen();
+        }
+        // While more is owed than one look, who decides does not hear that the loop goes to work.
+        if self.glances.is_some() && self.look_ns != NEVER {
+            if self.look_ns >= until_ns {
+                self.pass(until_ns);
+                return;
+            }
+            self.pass(self.look_ns);
+            self.glance(true, self.at_ns.saturating_add(ASLEEP_NS));
         }
         self.is_asleep = true;
         self.look_ns = NEVER;
@@ -296,11 +310,26 @@ impl Pace {
             reasons,
             look_again_ns,
         } = decision;
-        // A look at once again would be for ever.
-        self.look_ns = look_again_ns.map_or(NEVER, |ns| ns.max(now + 1));
         if speed != self.asked {
             self.ask(now, speed, reasons);
         }
+        let again_ns = look_again_ns.unwrap_or(now.saturating_add(ASLEEP_NS));
+        let affordable_ns = self.glance(false, again_ns);
+        // A look at once again would be for ever.
+        self.look_ns = look_again_ns.map_or(NEVER, |ns| ns.max(affordable_ns).max(now + 1));
+    }
+
+    /// Counts a look; until when there shall be no other but for a collection.
+    fn glance(&mut self, is_idle: bool, again_ns: Ns) -> Ns {
+        let now = self.at_ns;
+        let head_ns = self
+            .head_ns
+            .map_or(0, |begin_ns| now.saturating_sub(begin_ns));
+        let loops_ns = self.totals.events_ns + head_ns;
+        let is_boosted = self.asked == Speed::Peak;
+        self.glances.as_mut().map_or(0, |glances| {
+            glances.next_ns(now, again_ns, is_idle, is_boosted, loops_ns)
+        })
     }
 
     fn ask(&mut self, now: Ns, speed: Speed, reasons: Reasons) {

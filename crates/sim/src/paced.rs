@@ -9,7 +9,7 @@ use crate::{
     AtSpeed, Components, Replayed, Scenario, WorkFactors, parse, replay, replay_all, replay_told,
 };
 
-const POLICIES: [&str; 11] = [
+const POLICIES: [&str; 13] = [
     "policy=static:base",
     "policy=static:3.3",
     "latency=500us,policy=gc-boost:worth=0",
@@ -17,6 +17,8 @@ const POLICIES: [&str; 11] = [
     "latency=0ns,policy=combined:window=16",
     "policy=deadline:hold=300us",
     "policy=paced:spend=0.8",
+    "budget=2,policy=queue-boost:window=16",
+    "budget=0.1,latency=0ns,policy=combined:window=16",
     "policy=oracle:tail=90",
     "policy=adrenaline:tail=90,types=2",
     "policy=rubik:tail=90",

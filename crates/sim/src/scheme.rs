@@ -84,6 +84,9 @@ impl ReplayedLever {
 pub struct Drive {
     pub scheme: Scheme,
     pub lever: ReplayedLever,
+    /// Share of the time of a loop's events that looking may take, as of `boost --budget`; none is
+    /// no bound.
+    pub budget: Option<f64>,
 }
 
 /// What is wrong with the name of a scheme, and at which byte of it.

@@ -9,11 +9,12 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU32};
 
 use bobtail_control::{Actuator, ControlError};
-use bobtail_policy::{Decider, Decision, LeverFacts, Policy, Reading, Reasons, Speed};
+use bobtail_policy::{
+    ASLEEP_NS, Budget, Decider, Decision, LeverFacts, Look, LookAccount, Policy, Reading, Reasons,
+    Speed, Used,
+};
 
-use crate::act::budget::{Budget, Used};
 use crate::act::counters::{Counters, Counts};
-use crate::act::pause::{ASLEEP_NS, Account, Look};
 use crate::act::sensed_loops;
 use crate::act::senses;
 use crate::clock::{monotonic_ns, thread_cpu_ns};
@@ -96,7 +97,7 @@ pub struct Driver {
     counters: &'static Counters,
     counts: Counts,
     budget: Budget,
-    account: Account,
+    account: LookAccount,
     /// When the lever is to hear of its owner, though nothing changes.
     upkeep_at_ns: u64,
     /// Not asked before, since it refused.
@@ -130,7 +131,7 @@ impl Driver {
             counters,
             counts: Counts::default(),
             budget,
-            account: Account::default(),
+            account: LookAccount::default(),
             upkeep_at_ns: 0,
             ask_at_ns: 0,
         }

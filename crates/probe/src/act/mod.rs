@@ -1,11 +1,9 @@
 //! The act flow inside the observed process: senses of its loops, read by the thread that decides.
 
-pub mod budget;
 pub mod counters;
 pub mod driver;
 pub mod exchanges;
 pub mod latencies;
-pub mod pause;
 pub mod plan;
 pub mod senses;
 

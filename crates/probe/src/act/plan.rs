@@ -14,9 +14,8 @@ use bobtail_control::topology::parse_list;
 use bobtail_control::{Actuator, Asked, ControlError, Host, Lever, LeverKind};
 use bobtail_daemon::claimed::{Claimed, Tied};
 use bobtail_daemon::client::{Client, ClientError};
-use bobtail_policy::{LeverFacts, Policy};
+use bobtail_policy::{Budget, LeverFacts, Policy};
 
-use crate::act::budget::Budget;
 use crate::act::counters::COUNTERS;
 use crate::act::driver::Driver;
 use crate::start::Refusal;

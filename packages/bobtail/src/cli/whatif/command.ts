@@ -9,15 +9,18 @@ interface WhatIfFlags {
   policy: string[];
   latency?: string;
   domain?: string;
+  budget?: string;
   tail?: string;
   html?: string;
   json?: boolean;
   quiet: boolean;
 }
 
-/** A policy in the language of changes, with what its lever is like. */
-function policyScenario(policy: string, { latency, domain }: WhatIfFlags): string {
-  const lever = Object.entries({ latency, domain }).filter(([, value]) => value !== undefined);
+/** A policy in the language of changes, with what its lever is like, and how often it looks. */
+function policyScenario(policy: string, { latency, domain, budget }: WhatIfFlags): string {
+  const lever = Object.entries({ latency, domain, budget }).filter(
+    ([, value]) => value !== undefined,
+  );
   return [...lever, ['policy', policy]].map((one) => one.join('=')).join(',');
 }
 
@@ -42,12 +45,13 @@ export function addWhatIf(program: Command): void {
     )
     .option('--latency <duration>', 'of the lever of --policy (default: 20us)')
     .option('--domain <shared|own>', 'one lever for all loops, or one each (default: own)')
+    .option('--budget <percent>', 'of the time that the loop works, for looking (default: none)')
     .option('--tail <percentile>', 'where the tail begins (default: 99.9)')
     .option('--html <file>', 'write the answer as an HTML page')
     .option('--json', 'the answer as JSON')
     .option('-q, --quiet', 'no progress', false)
     .action(async (folder: string, flags: WhatIfFlags) => {
-      for (const name of ['latency', 'domain'] as const) {
+      for (const name of ['latency', 'domain', 'budget'] as const) {
         const value = flags[name];
         if (value !== undefined && flags.policy.length === 0) {
           throw new Failure('usage', `--${name} goes with --policy`, value);

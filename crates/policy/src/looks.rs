@@ -1,4 +1,6 @@
-//! How long the thread that decides does not look, and whether going to work wakes it meanwhile.
+//! How long who decides does not look, and whether a loop that goes to work wakes it meanwhile.
+//!
+//! The same live and replayed: how often a policy is asked is a part of what it brings.
 //!
 //! To be woken is a look like any other, and a service with a request every few milliseconds would
 //! have one with each, whatever its budget. So looks are owed and paid back by time, and while more
@@ -35,11 +37,11 @@ pub struct Pause {
 
 /// The looks that are not paid for yet.
 #[derive(Debug, Default)]
-pub struct Account {
+pub struct LookAccount {
     paid_until_ns: u64,
 }
 
-impl Account {
+impl LookAccount {
     /// What follows from a look.
     pub fn pause(&mut self, look: Look) -> Pause {
         let Look {
@@ -98,7 +100,7 @@ mod tests {
 
     #[test]
     fn work_wakes_it_only_while_no_more_than_one_look_is_owed() {
-        let mut account = Account::default();
+        let mut account = LookAccount::default();
         let first = account.pause(idle(0));
         assert_eq!(first, pause(ASLEEP_NS, true), "owed for 3 ms");
         let woken = account.pause(busy(1_000_000, 1_200_000));
@@ -111,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_boost_is_looked_at_soon_whatever_is_owed_but_not_before_the_policy_wants_it() {
-        let mut account = Account::default();
+        let mut account = LookAccount::default();
         let boosted = |now_ns, again_ns| Look {
             is_boosted: true,
             ..busy(now_ns, again_ns)
@@ -124,7 +126,7 @@ mod tests {
 
     #[test]
     fn without_a_budget_it_looks_as_the_policy_wants() {
-        let mut account = Account::default();
+        let mut account = LookAccount::default();
         let unbounded = |look| Look {
             affordable_ns: 0,
             ..look

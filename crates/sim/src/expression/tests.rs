@@ -1,0 +1,127 @@
+//! What a scenario says, and what is wrong with one, by examples.
+
+use super::*;
+
+fn components() -> Components {
+    let mut all = Components::new();
+    for route in ["GET /export", "POST /export", "GET /a,b=1"] {
+        all.routes.number(route);
+    }
+    for resource in ["db:5432", "cache:6379", "fs.open /data/a"] {
+        all.resources.number(resource);
+    }
+    all
+}
+
+fn parsed(text: &str) -> Scenario {
+    parse(text, &components()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn error(text: &str) -> String {
+    parse(text, &components())
+        .expect_err("it is refused")
+        .to_string()
+}
+
+#[test]
+fn components_are_found_by_name() {
+    assert_eq!(parsed("gc=0.7").work.gc, 0.7);
+    let both = parsed("rate=1.5, pool=8");
+    assert_eq!((both.rate, both.pool), (1.5, Some(8)));
+    let exec = parsed("exec=0.5,gc=0.5").work;
+    assert_eq!((exec.native, exec.gc, exec.not_running), (0.5, 0.25, 1.0));
+    assert_eq!(parsed("resource:db:5432.io=2").resources, [(1, 2.0)]);
+    assert_eq!(parsed("resource:cache=2").resources, [(2, 2.0)]);
+    let twice = "resource:db:5432=2,resource:db=3";
+    assert_eq!(parsed(twice).resources, [(1, 6.0)]);
+    let mut halved = Scenario::unchanged();
+    for route in [1, 2] {
+        multiply(halved.of_route(route), "exec", 0.5);
+    }
+    assert_eq!(parsed("route:/export=0.5"), halved);
+    let one = parsed("route:GET /export.gc=0.5,io=0.9");
+    assert_eq!(
+        (one.routes.len(), one.routes[0].1.gc, one.io),
+        (1, 0.5, 0.9)
+    );
+    assert_eq!(parsed("route:/a,b=1.exec=0.5").routes[0].0, 3);
+}
+
+#[test]
+fn a_policy_comes_last_and_keeps_its_commas() {
+    let all = parsed("rate=1.5,latency=1ms, policy=queue-boost:k=3,hold=2ms");
+    let drive = all.drive.expect("a policy");
+    assert_eq!((all.rate, drive.lever.latency_ns), (1.5, 1_000_000));
+    assert!(drive.scheme.to_string().contains("k-head=3"));
+    assert!(drive.scheme.to_string().contains("hold=2ms"));
+    let oracle = parsed("policy=oracle").drive.expect("a policy");
+    assert_eq!(
+        oracle.scheme,
+        Scheme::Oracle {
+            tail: 99.0,
+            energy: None
+        }
+    );
+    assert_eq!(
+        error("gc=0.7,policy=gc-bost"),
+        "unknown policy `gc-bost`, at position 15 of `gc=0.7,policy=gc-bost`; \
+         nearest: gc-boost, queue-boost, combined"
+    );
+    assert!(error("policy=gc-boost:hold=5").contains("at position 22 of"));
+    for (text, at) in [("policy=oracle:tail", 19), ("policy=adrenaline:types", 24)] {
+        assert!(
+            error(text).contains(&format!("at position {at} of")),
+            "{text}"
+        );
+    }
+    assert!(error("policy=gc-boost:hold").contains("at position"));
+    assert!(error("policy=").contains("unknown policy ``, at position 8"));
+    let shared = parsed("domain=shared,latency=1ms,policy=gc-boost").drive;
+    assert!(shared.is_some_and(|one| one.lever.is_shared && one.lever.latency_ns == 1_000_000));
+    let own = parsed("domain=own,policy=gc-boost").drive;
+    assert!(own.is_some_and(|one| !one.lever.is_shared));
+    assert!(error("domain=shared").contains("there is no policy, at position 1"));
+    assert_eq!(
+        error("domain=both,policy=gc-boost"),
+        "`both` at position 8 of `domain=both,policy=gc-boost` is not shared or own"
+    );
+    assert!(error("latency=1ms").contains("there is no policy, at position 1"));
+    let bounded = |text| parsed(text).drive.expect("a policy").budget;
+    assert_eq!(bounded("budget=2,policy=combined"), Some(0.02));
+    assert_eq!(bounded("budget=none,latency=1ms,policy=combined"), None);
+    assert_eq!(bounded("policy=combined"), None);
+    assert!(error("budget=2").contains("there is no policy, at position 1"));
+    for bad in ["0", "101", "2%", ""] {
+        let told = error(&format!("budget={bad},policy=combined"));
+        assert!(
+            told.contains("none, or per cent from above 0 to 100"),
+            "{told}"
+        );
+    }
+    assert!(error("latency=1,policy=gc-boost").contains("a duration from 0ns to 1s"));
+    assert!(error(",policy=gc-boost").contains("a change is missing at position 1"));
+}
+
+#[test]
+fn errors_tell_where_and_what_is_nearest() {
+    assert_eq!(
+        error("gc=0.7,jitt=0.5"),
+        "unknown component `jitt` at position 8 of `gc=0.7,jitt=0.5`; \
+         nearest: jit, ic, io"
+    );
+    assert!(error("route:/exprt.exec=0.5").contains("nearest: route:GET /export"));
+    assert!(error("resource:dbb=1").contains("resource:db:5432"));
+    assert_eq!(
+        error("gc=1x"),
+        "`1x` at position 4 of `gc=1x` is not a factor of time from 0 to 100"
+    );
+    assert!(error("gc=-1").contains("position 4"));
+    assert!(error("gc=NaN").contains("position 4"));
+    assert!(error("pool=2.5").contains("a whole number of threads"));
+    assert!(error("rate=0").contains("a factor of load"));
+    assert!(error("gc").starts_with("`gc` has no value at position 1"));
+    assert!(error("").starts_with("a change is missing at position 1"));
+    assert!(error("gc=0.5,").starts_with("a change is missing at position 8"));
+    assert!(error("gc=0.5,gc=0.7").starts_with("`gc` is changed twice, again at position 8"));
+    assert!(error("resource:e=2").contains("is the name of several"));
+}
