@@ -10,6 +10,8 @@ export {
   read,
   record,
   report,
+  whatIf,
   writeDiffPage,
   writePage,
+  writeWhatIfPage,
 } from './dist/index.js';

@@ -143,6 +143,19 @@ test('a target is told with what came of it, and each number of types by itself'
   assert.match(stdout, /types=1: in the tail with a\s+probability of .* % GET \S+ \(boosted\)/);
 });
 
+test('a policy that can hardly pay for a look boosts for a shorter time', async () => {
+  const policy = ['--policy', 'queue-boost:window=16,hold=0ns'];
+  const [free, bounded] = await Promise.all(
+    [[], ['--budget', '0.001']].map(async (budget) => {
+      const [scenario] = (await whatIf(grouped, ...policy, ...budget)).scenarios;
+      return scenario;
+    }),
+  );
+  assert.match(bounded.name, /^budget=0\.001,policy=queue-boost/);
+  const shares = [free, bounded].map((scenario) => scenario.policy.boostedShare);
+  assert.ok(shares[1] < shares[0] && shares[0] > 0, shares.join());
+});
+
 test('one loop that shares its lever with nobody is as without sharing', async () => {
   const policies = ['combined:window=16', 'rubik', 'oracle:tail=50'];
   const flags = policies.flatMap((one) => ['--policy', one]);
