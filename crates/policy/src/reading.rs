@@ -18,6 +18,13 @@ pub struct Reading {
     pub totals: LoopTotals,
 }
 
+impl Reading {
+    /// How long the loop was in events so far, the one that executes included.
+    pub fn busy_ns(&self) -> u64 {
+        self.totals.events_ns + self.head_ns
+    }
+}
+
 /// Sums over the life of a loop; they never fall, unless the loop is another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LoopTotals {

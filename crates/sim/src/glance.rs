@@ -8,8 +8,8 @@ use bobtail_trace::record::Ns;
 
 use crate::scheme::{Drive, Scheme};
 
-/// CPU time of a look in a virtual machine, mostly its wake-up: 17 to 20 µs were measured at 200
-/// and 1,000 requests a second, 3 µs and more on a machine of its own.
+/// CPU time of a look, mostly its wake-up: 3 to 20 µs (`docs/guide/boosting.md`), the upper half of
+/// it in virtual machines.
 const LOOK_NS: u64 = 15_000;
 
 /// The looks of one loop so far.
@@ -33,29 +33,19 @@ impl Glances {
         })
     }
 
-    /// Counts a look at `now_ns`; when the next is to be, where the policy wants it at `again_ns`
-    /// and the loop worked for `loops_ns` so far.
-    pub(crate) fn next_ns(
-        &mut self,
-        now_ns: Ns,
-        again_ns: Ns,
-        is_idle: bool,
-        is_boosted: bool,
-        loops_ns: u64,
-    ) -> Ns {
+    /// Counts a look, of which what it can afford is not known yet; when the next is to be, where
+    /// the loop worked for `loops_ns` so far.
+    pub(crate) fn next_ns(&mut self, look: Look, loops_ns: u64) -> Ns {
         self.looks += 1;
         let affordable_ns = self.budget.period_ns(Used {
-            at_ns: now_ns,
+            at_ns: look.now_ns,
             own_ns: self.looks * LOOK_NS,
             looks: self.looks,
             loops_ns,
         });
         let look = Look {
-            now_ns,
-            again_ns,
-            is_idle,
-            is_boosted,
             affordable_ns,
+            ..look
         };
         self.account.pause(look).until_ns
     }
@@ -77,8 +67,14 @@ mod tests {
         let mut glances = glances("budget=2,policy=queue-boost").expect("bounded");
         let (mut now_ns, mut looks) = (0, 0);
         while now_ns < 1_000_000_000 {
-            let again_ns = now_ns + 200_000;
-            now_ns = glances.next_ns(now_ns, again_ns, false, false, now_ns / 2);
+            let look = Look {
+                now_ns,
+                again_ns: now_ns + 200_000,
+                is_idle: false,
+                is_boosted: false,
+                affordable_ns: 0,
+            };
+            now_ns = glances.next_ns(look, now_ns / 2);
             looks += 1;
         }
         // 2 % of half a second, at 15 µs each; before the first 50 ms were seen as often as wanted.

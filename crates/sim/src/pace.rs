@@ -4,8 +4,8 @@
 //! the same queue, the same head, the same sums, looked at when the same things happen.
 
 use bobtail_policy::{
-    ASLEEP_NS, Collection, CollectionKind, Decider, Decision, LeverFacts, LoopTotals, Reading,
-    Reasons, Speed,
+    ASLEEP_NS, Collection, CollectionKind, Decider, Decision, LeverFacts, Look, LoopTotals,
+    Reading, Reasons, Speed,
 };
 use bobtail_trace::record::Ns;
 
@@ -290,9 +290,10 @@ impl Pace {
         }
     }
 
-    fn look(&mut self) {
+    /// What the sensor shows now.
+    fn reading(&self) -> Reading {
         let now = self.at_ns;
-        let reading = Reading {
+        Reading {
             now_ns: now,
             collection: self.collection,
             queue_length: self.queue_length,
@@ -300,7 +301,12 @@ impl Pace {
                 .head_ns
                 .map_or(0, |begin_ns| now.saturating_sub(begin_ns)),
             totals: self.totals,
-        };
+        }
+    }
+
+    fn look(&mut self) {
+        let now = self.at_ns;
+        let reading = self.reading();
         let decision = match &mut self.follower {
             Some(follower) => follower.decide(now, self.head_ns.is_some()),
             None => self.decider.decide(&reading),
@@ -321,15 +327,16 @@ impl Pace {
 
     /// Counts a look; until when there shall be no other but for a collection.
     fn glance(&mut self, is_idle: bool, again_ns: Ns) -> Ns {
-        let now = self.at_ns;
-        let head_ns = self
-            .head_ns
-            .map_or(0, |begin_ns| now.saturating_sub(begin_ns));
-        let loops_ns = self.totals.events_ns + head_ns;
-        let is_boosted = self.asked == Speed::Peak;
-        self.glances.as_mut().map_or(0, |glances| {
-            glances.next_ns(now, again_ns, is_idle, is_boosted, loops_ns)
-        })
+        let loops_ns = self.reading().busy_ns();
+        let look = Look {
+            now_ns: self.at_ns,
+            again_ns,
+            is_idle,
+            is_boosted: self.asked == Speed::Peak,
+            affordable_ns: 0,
+        };
+        let glances = self.glances.as_mut();
+        glances.map_or(0, |glances| glances.next_ns(look, loops_ns))
     }
 
     fn ask(&mut self, now: Ns, speed: Speed, reasons: Reasons) {

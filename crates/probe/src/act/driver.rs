@@ -139,12 +139,11 @@ impl Driver {
 
     /// The shortest time until the next look that can be paid for.
     fn affordable_ns(&mut self, now_ns: u64, readings: &[(usize, Reading)]) -> u64 {
-        let busy = |(_, reading): &(usize, Reading)| reading.totals.events_ns + reading.head_ns;
         self.budget.period_ns(Used {
             at_ns: now_ns,
             own_ns: thread_cpu_ns(),
             looks: self.counts.looks,
-            loops_ns: readings.iter().map(busy).sum(),
+            loops_ns: readings.iter().map(|(_, reading)| reading.busy_ns()).sum(),
         })
     }
 
