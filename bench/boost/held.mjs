@@ -5,12 +5,11 @@
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bobtailMeanwhile } from '../harness/bobtail.mjs';
+import { bobtailMeanwhile, MAIN } from '../harness/bobtail.mjs';
 import { LOAD_CORE, SERVER_CORE } from '../harness/cpu.mjs';
 import { Running } from './service.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-const BOBTAIL = join(here, '../../packages/bobtail/dist/cli/main.js');
 const POLICIES = { 2.6: 'static:base', 3.3: 'static:3.3', 4: 'static:peak' };
 
 /** Frequencies in GHz that can be held. */
@@ -21,7 +20,7 @@ export function hold(ghz) {
   const lever = ['--actuator', 'emulated', '--cpu', String(SERVER_CORE)];
   const policy = ['--policy', POLICIES[ghz], '--quiet'];
   const server = ['taskset', '-c', String(LOAD_CORE), process.execPath, join(here, 'idle.mjs')];
-  const args = [BOBTAIL, 'boost', ...lever, ...policy, '--', ...server];
+  const args = [MAIN, 'boost', ...lever, ...policy, '--', ...server];
   return Running.start(args, { env: {}, core: LOAD_CORE });
 }
 

@@ -13,11 +13,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { startServices } from '../../workloads/harness/services.mjs';
 import { bobtailMeanwhile } from '../harness/bobtail.mjs';
-import { LOAD_CORE, pin } from '../harness/cpu.mjs';
 import { ARMS, BASE, SERVICES, TUNED } from './arms.mjs';
 import { hold, record } from './held.mjs';
+import { besideDatabases, overdueAfter } from './pieces.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
 const { values } = parseArgs({
@@ -39,17 +38,12 @@ const WARM_S = 4;
 const NOT_REPLAYABLE = 81;
 const KINDS = ['plain', 'tuned'];
 
-const startMs = performance.now();
-const isOverdue = () => {
-  const secondsMax = Number(values['seconds-max']);
-  return secondsMax > 0 && performance.now() - startMs > secondsMax * 1000;
-};
+const isOverdue = overdueAfter(Number(values['seconds-max']));
 
+const services = values.services.split(',');
 const cells = Array.from({ length: Number(values.recordings) }, (_, index) => index + 1).flatMap(
   (seed) => {
-    return values.services
-      .split(',')
-      .flatMap((service) => KINDS.map((kind) => ({ service, kind, seed })));
+    return services.flatMap((service) => KINDS.map((kind) => ({ service, kind, seed })));
   },
 );
 const nameOf = ({ service, kind, seed }) => `${service}-${kind}-${seed}`;
@@ -108,19 +102,9 @@ async function replay(cell) {
   process.stderr.write(`${nameOf(cell)} replayed\n`);
 }
 
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
-pin(process.pid, LOAD_CORE);
 for (const folder of [values.scratch, join(values.out, 'predicted')]) {
   mkdirSync(folder, { recursive: true });
 }
-const needs = [...new Set(cells.flatMap(({ service }) => SERVICES[service].needs))];
-const databases = await startServices(needs);
-let isComplete = false;
-try {
-  isComplete = await recordAll(databases.environment);
-} finally {
-  await databases.stop();
-}
-if (isComplete) {
+if (await besideDatabases(services, recordAll)) {
   for (const cell of cells) if (!existsSync(answerOf(cell))) await replay(cell);
 }

@@ -23,8 +23,8 @@ function latencyNs({ percentiles }, percentile) {
 }
 
 /**
- * A function of service, arm and percentile: `{reduction, energy, recordings}`, the reduction as a
- * share, of the geometric mean of the recordings' ratios; null where nothing was replayed.
+ * A function of service, arm and percentile: `{ratio, energy, recordings}`, the ratio to the base
+ * as the geometric mean of the recordings'; null where nothing was replayed.
  */
 export function predictions(folder) {
   const answers = answersOf(folder);
@@ -48,6 +48,6 @@ export function predictions(folder) {
     if (pairs.length === 0) return null;
     const mean = (figure) => pairs.reduce((sum, pair) => sum + figure(pair), 0) / pairs.length;
     const ratio = Math.exp(mean((pair) => Math.log(pair.ratio)));
-    return { reduction: 1 - ratio, energy: mean((pair) => pair.energy), recordings: pairs.length };
+    return { ratio, energy: mean((pair) => pair.energy), recordings: pairs.length };
   };
 }

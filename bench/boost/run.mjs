@@ -16,12 +16,12 @@ import { cpus, loadavg, release } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
-import { startServices } from '../../workloads/harness/services.mjs';
-import { collectsAlone, LOAD_CORE, pin, stolenNs, yieldToDatabases } from '../harness/cpu.mjs';
+import { collectsAlone, stolenNs, yieldToDatabases } from '../harness/cpu.mjs';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { closedLoop, openLoop, requestBytes } from '../harness/open-loop.mjs';
 import { StolenWatch } from '../harness/stolen.mjs';
 import { ARMS, armsOf, BASE, LATENCY_DEFAULT, SERVICES, TUNED } from './arms.mjs';
+import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { BoostedService } from './service.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
@@ -52,6 +52,7 @@ const UTILISATION = 0.475;
 const STOLEN_MAX = 0.02;
 /** Requests that came while the host took time, by those that are left. */
 const LEFT_OUT_MAX = 0.25;
+/** Of a cell; one that the host spoiled is never kept. */
 const TRIALS_MAX = 20;
 const REFUSALS_MAX = 20;
 /** How often it looks whether the host leaves this machine alone before it begins. */
@@ -63,15 +64,11 @@ const PATHS = 5000;
 /** The service ran without its policy. */
 class NotDriven extends Error {}
 
-const startMs = performance.now();
-const isOverdue = () => {
-  const secondsMax = Number(values['seconds-max']);
-  return secondsMax > 0 && performance.now() - startMs > secondsMax * 1000;
-};
+const isOverdue = overdueAfter(Number(values['seconds-max']));
 const requests = Array.from({ length: PATHS }, (_, n) => requestBytes(`/${(n * 37) % 1000}`));
 
 /**
- * Requests per second that keep the server's core busy for `UTILISATION` of the time; kept. Open
+ * Requests per second that keep the server's loops busy for `UTILISATION` of the time; kept. Open
  * load costs more per request than a closed loop, which finds the loop always awake, so that is
  * only where it begins.
  */
@@ -87,13 +84,13 @@ async function rateOf(service, context) {
   const answered = await closedLoop(started.connections, load);
   let ratePerS = (answered / (CALIBRATION_MS / 1000)) * UTILISATION;
   for (let trial = 0; trial < CALIBRATION_TRIALS; trial += 1) {
-    const [cpuNs, atMs] = [started.cpuNs(), performance.now()];
+    const [loopNs, atMs] = [started.loopNs(), performance.now()];
     await openLoop(started.connections, { requests, ratePerS, durationMs: CALIBRATION_MS });
-    const cpuShare = (started.cpuNs() - cpuNs) / ((performance.now() - atMs) * 1e6);
-    // The imitation takes its share whether the loop works or not.
-    ratePerS *= UTILISATION / ((cpuShare - (1 - BASE_SPEED)) / BASE_SPEED);
+    const loopShare = (started.loopNs() - loopNs) / ((performance.now() - atMs) * 1e6);
+    ratePerS *= UTILISATION / (loopShare / BASE_SPEED);
   }
-  await started.stop();
+  const { refused } = await started.stop();
+  if (refused !== null) throw new NotDriven(refused);
   const rate = Math.round(ratePerS);
   writeFileSync(path, `${JSON.stringify({ ...known, [name]: rate }, null, 2)}\n`);
   return rate;
@@ -155,27 +152,28 @@ async function cell(service, arm, round, ratePerS, context) {
   };
 }
 
-/** A cell again while the host took too much of its time; what is thrown away is kept aside. */
-async function quietCell(service, arm, round, ratePerS, context) {
-  let refusals = 0;
-  for (let trial = 1; ; trial += 1) {
-    let measured;
+/** Again while the speed is off, as it is where the host takes time while it is calibrated. */
+async function driven(take) {
+  for (let refusals = 0; ; refusals += 1) {
     try {
-      measured = await cell(service, arm, round, ratePerS, context);
+      return await take();
     } catch (error) {
-      // Its speed is off where the host takes time while it is calibrated.
       if (!(error instanceof NotDriven) || refusals === REFUSALS_MAX) throw error;
-      refusals += 1;
-      trial -= 1;
-      continue;
     }
-    if (measured.leftOut <= LEFT_OUT_MAX * measured.requests || trial === TRIALS_MAX)
-      return measured;
+  }
+}
+
+/** A cell again while the host took too much of its time; what is thrown away is kept aside. */
+async function quietCell(service, ...what) {
+  for (let trial = 0; trial < TRIALS_MAX; trial += 1) {
+    const measured = await driven(() => cell(service, ...what));
+    if (measured.leftOut <= LEFT_OUT_MAX * measured.requests) return measured;
     appendFileSync(
       join(values.out, 'stolen.jsonl'),
       `${JSON.stringify({ service: nameOf(service), ...measured })}\n`,
     );
   }
+  throw new Error(`the host spoiled a cell of ${service} ${TRIALS_MAX} times: run it another time`);
 }
 
 /** The arms of a round that are not there yet. */
@@ -186,37 +184,26 @@ function missing(path, arms) {
   return arms.filter(({ name }) => !there.has(name));
 }
 
-async function run() {
-  collectsAlone();
-  pin(process.pid, LOAD_CORE);
-  mkdirSync(join(values.out, 'rounds'), { recursive: true });
-  const services = values.services.split(',');
-  const needs = [...new Set(services.flatMap((name) => SERVICES[name].needs))];
-  const databases = await startServices(needs);
-  for (const reason of Object.values(databases.missing)) throw new Error(reason);
+/** All rounds, or as much of them as there is time for. */
+async function run(environment) {
   yieldToDatabases();
-  const { environment } = databases;
   const context = { workers: Number(values.workers), node: values.node, environment };
   const arms = armsOf(values.arms.split(','), values.latencies.split(','));
   describe();
-  try {
-    for (let round = 1; round <= Number(values.rounds); round += 1) {
-      for (const service of services) {
-        const path = join(values.out, 'rounds', `${nameOf(service)}-${round}.jsonl`);
-        const order = shuffled(missing(path, arms), seededRandom(round * 31 + service.length));
-        for (const arm of order) {
-          if (isOverdue()) return;
-          const ratePerS = await rateOf(service, context);
-          const measured = await quietCell(service, arm, round, ratePerS, context);
-          appendFileSync(path, `${JSON.stringify(measured)}\n`);
-          const p99 = LatencyHistogram.fromText(measured.latencies).percentileMs(99);
-          const told = [service, `round ${round}`, arm.name, `p99 ${p99?.toFixed(1)} ms`];
-          process.stderr.write(`${told.join(' · ')} · ${measured.boosts} boosts\n`);
-        }
+  for (let round = 1; round <= Number(values.rounds); round += 1) {
+    for (const service of services) {
+      const path = join(values.out, 'rounds', `${nameOf(service)}-${round}.jsonl`);
+      const order = shuffled(missing(path, arms), seededRandom(round * 31 + service.length));
+      for (const arm of order) {
+        if (isOverdue()) return;
+        const ratePerS = await driven(() => rateOf(service, context));
+        const measured = await quietCell(service, arm, round, ratePerS, context);
+        appendFileSync(path, `${JSON.stringify(measured)}\n`);
+        const p99 = LatencyHistogram.fromText(measured.latencies).percentileMs(99);
+        const told = [service, `round ${round}`, arm.name, `p99 ${p99?.toFixed(1)} ms`];
+        process.stderr.write(`${told.join(' · ')} · ${measured.boosts} boosts\n`);
       }
     }
-  } finally {
-    await databases.stop();
   }
 }
 
@@ -228,6 +215,7 @@ function describe() {
   writeFileSync(join(values.out, 'about.json'), `${JSON.stringify(about, null, 2)}\n`);
 }
 
-// Ended by a signal, it still ends what it started.
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
-await run();
+collectsAlone();
+mkdirSync(join(values.out, 'rounds'), { recursive: true });
+const services = values.services.split(',');
+await besideDatabases(services, run);

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { MAIN } from '../harness/bobtail.mjs';
 import {
   cpuNs,
   descendants,
@@ -18,7 +19,6 @@ import { listening } from '../harness/listening.mjs';
 import { Connections } from '../harness/open-loop.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-const BOBTAIL = join(here, '../../packages/bobtail/dist/cli/main.js');
 const CONNECTIONS = 64;
 
 /** A command that is told to stop, and killed with this process. */
@@ -61,7 +61,7 @@ export class BoostedService {
     const script = join(here, 'services', `${service}.cjs`);
     const pinned = ['taskset', '-c', String(SERVER_CORE), node, ...flags, script];
     const how = ['--policy', arm.policy, '--latency', milliseconds(arm.latency)];
-    const args = [BOBTAIL, 'boost', ...lever, ...how, '--quiet', '--out', out, '--', ...pinned];
+    const args = [MAIN, 'boost', ...lever, ...how, '--quiet', '--out', out, '--', ...pinned];
     const env = { ...environment, SEED: String(seed), WORKERS: String(workers) };
     try {
       const running = await Running.start(args, { env, core: LOAD_CORE });

@@ -94,11 +94,13 @@ function energyOf({ arm, energy }) {
   return fixed ?? energy.relativeToBase;
 }
 
+/** Per cent less, of a ratio. */
+const percent = (ratio) => ((1 - ratio) * 100).toFixed(0);
+
 /** `31 % [20–38]`, of the ratio to the base. */
 function reduction({ percentiles }, percentile) {
   const one = percentiles.find((found) => found.percentile === percentile);
   if (one === undefined || one.ratio === null) return '–';
-  const percent = (ratio) => ((1 - ratio) * 100).toFixed(0);
   const bounds = one.low === null ? '' : ` [${percent(one.high)}–${percent(one.low)}]`;
   return `${percent(one.ratio)} %${bounds}`;
 }
@@ -109,7 +111,6 @@ function typicalReduction({ byRound }, tail) {
   if (ratios.length === 0) return '–';
   ratios.sort((a, b) => a - b);
   const at = (share) => ratios[Math.round(share * (ratios.length - 1))];
-  const percent = (ratio) => ((1 - ratio) * 100).toFixed(0);
   return `${percent(at(0.5))} % (${percent(at(0.75))}–${percent(at(0.25))})`;
 }
 
@@ -200,8 +201,8 @@ function conformanceTable(services, predict) {
         const predicted = predict(service, name, tail);
         const live = result.percentiles.find(({ percentile }) => percentile === tail);
         if (predicted === null || live === undefined) return ['–', '–', '–'];
-        const told = `${(predicted.reduction * 100).toFixed(0)} %`;
-        const ratio = 1 - predicted.reduction;
+        const { ratio } = predicted;
+        const told = `${percent(ratio)} %`;
         const isWithin = live.low === null ? '–' : ratio >= live.low && ratio <= live.high;
         return [told, reduction(result, tail), { true: 'yes', false: 'no' }[isWithin] ?? '–'];
       });

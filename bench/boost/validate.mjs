@@ -12,11 +12,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
-import { startServices } from '../../workloads/harness/services.mjs';
 import { bobtailMeanwhile } from '../harness/bobtail.mjs';
-import { LOAD_CORE, pin } from '../harness/cpu.mjs';
 import { SERVICES } from './arms.mjs';
 import { FREQUENCIES, hold, record } from './held.mjs';
+import { besideDatabases, overdueAfter } from './pieces.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
 const { values } = parseArgs({
@@ -33,11 +32,7 @@ const { values } = parseArgs({
 const WARM_S = 2;
 
 const seconds = Number(values.seconds);
-const startMs = performance.now();
-const isOverdue = () => {
-  const secondsMax = Number(values['seconds-max']);
-  return secondsMax > 0 && performance.now() - startMs > secondsMax * 1000;
-};
+const isOverdue = overdueAfter(Number(values['seconds-max']));
 
 /** Means over all requests of a recording. */
 async function report(folder) {
@@ -84,18 +79,8 @@ async function recordAll(environment) {
   return true;
 }
 
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
-pin(process.pid, LOAD_CORE);
 mkdirSync(values.scratch, { recursive: true });
-const needs = [...new Set(services.flatMap((name) => SERVICES[name].needs))];
-const databases = await startServices(needs);
-let isComplete = false;
-try {
-  isComplete = await recordAll(databases.environment);
-} finally {
-  await databases.stop();
-}
-if (isComplete) {
+if (await besideDatabases(services, recordAll)) {
   const results = [];
   for (const service of services) {
     for (const cell of cells) {

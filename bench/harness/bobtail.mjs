@@ -4,7 +4,10 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('../../packages/bobtail/dist/cli/main.js', import.meta.url));
+/** The command's script. */
+export const MAIN = fileURLToPath(
+  new URL('../../packages/bobtail/dist/cli/main.js', import.meta.url),
+);
 
 /** What a command printed; `options` are spawn's. Throws when it ended otherwise than well. */
 export function bobtail(args, options = {}) {

@@ -1,0 +1,29 @@
+// What every experiment of this folder does around its cells: it runs in pieces, on the load's
+// core, beside the databases that its services need, and ends what it started.
+import { startServices } from '../../workloads/harness/services.mjs';
+import { LOAD_CORE, pin } from '../harness/cpu.mjs';
+import { SERVICES } from './arms.mjs';
+
+/** A function that tells whether so many seconds are over, as `--seconds-max` has them; 0 never. */
+export function overdueAfter(secondsMax) {
+  const startMs = performance.now();
+  return () => secondsMax > 0 && performance.now() - startMs > secondsMax * 1000;
+}
+
+/**
+ * Does `take(environment)` while the databases of these services are there, with what tells the
+ * services where. Throws where one cannot be had.
+ */
+export async function besideDatabases(services, take) {
+  // Ended by a signal, it still ends what it started.
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+  pin(process.pid, LOAD_CORE);
+  const needs = [...new Set(services.flatMap((name) => SERVICES[name].needs))];
+  const databases = await startServices(needs);
+  try {
+    for (const reason of Object.values(databases.missing)) throw new Error(reason);
+    return await take(databases.environment);
+  } finally {
+    await databases.stop();
+  }
+}
