@@ -146,7 +146,11 @@ impl Tiler<'_> {
     /// kind or the poll tells; what neither tells is left unattributed.
     fn ready(&mut self, event: &LoopEvent) -> (Ns, bool) {
         if let Some(ready_ns) = event.ready_ns {
-            return (ready_ns, event.quality == ReadyQuality::Exact);
+            return match self.told_before(event, ready_ns) {
+                Some(told_ns) if told_ns >= self.cursor => (told_ns, false),
+                Some(_) => (ready_ns, false),
+                None => (ready_ns, event.quality == ReadyQuality::Exact),
+            };
         }
         if matches!(
             event.kind,
@@ -166,6 +170,18 @@ impl Tiler<'_> {
                 (event.begin_ns, false)
             }
         }
+    }
+
+    /// When the kernel told that there was something to read, where the stamp is that of more bytes,
+    /// which came while others of the same answer ran. Of several requests that ask on a connection
+    /// the first may have waited for the loop since then; who asked later was answered later.
+    fn told_before(&self, event: &LoopEvent, ready_ns: Ns) -> Option<Ns> {
+        if event.kind != LoopKind::Read {
+            return None;
+        }
+        let run = self.history.event(event.event)?.first_run;
+        let (_, leave_ns) = last_poll(self.history, run)?;
+        (leave_ns < ready_ns).then_some(leave_ns)
     }
 
     fn io_until(&mut self, step: &PathEvent, event: &LoopEvent, ready_ns: Ns, exact: bool) {
@@ -313,14 +329,15 @@ fn continues(last: &Segment, next: &Segment) -> bool {
         && last.culprits.end == next.culprits.start
 }
 
-/// Enter and leave of the last poll before a run, if it was the loop's last turn.
+/// Enter and leave of the last poll before a run; nothing where records between them were lost.
 fn last_poll(history: &History, run: u32) -> Option<(Ns, Ns)> {
     const RUNS_SEARCHED: u32 = 4096;
     (1..RUNS_SEARCHED)
         .map(|back| run.wrapping_sub(back))
         .find_map(|row| {
-            let poll = history.runs.ring.get(row)?;
-            (poll.kind == RunKind::Poll)
-                .then(|| (poll.start_ns, history.runs.end_ns(row, history.now)))
+            let run = history.runs.ring.get(row)?;
+            matches!(run.kind, RunKind::Poll | RunKind::Lost).then_some((row, run))
         })
+        .filter(|(_, run)| run.kind == RunKind::Poll)
+        .map(|(row, poll)| (poll.start_ns, history.runs.end_ns(row, history.now)))
 }

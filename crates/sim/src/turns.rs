@@ -43,11 +43,14 @@ pub(crate) fn stand_in_line(events: &[Seen], causes: &[Cause], ready_ns: &mut [N
             Phase::Poll => {}
             Phase::Timers | Phase::Check | Phase::Close => continue,
         }
-        let is_sure =
+        let is_exact =
             seen.ended.ready_ns.is_some() && seen.ended.ready_quality == ReadyQuality::Exact;
+        let is_of_more = is_of_more(seen, ready_ns[ix]);
         let told_ns = match after {
-            Some((turn, after_ns)) if turn == seen.turn && !is_sure => ready_ns[ix].min(after_ns),
-            _ if wakes(seen) => ready_ns[ix].min(seen.polled_ns),
+            Some((turn, after_ns)) if turn == seen.turn && (!is_exact || is_of_more) => {
+                ready_ns[ix].min(after_ns)
+            }
+            _ if wakes(seen) || is_of_more => ready_ns[ix].min(seen.polled_ns),
             _ => ready_ns[ix],
         };
         let caused_ns = match causes[ix] {
@@ -65,6 +68,12 @@ pub(crate) fn stand_in_line(events: &[Seen], causes: &[Cause], ready_ns: &mut [N
 /// in line since then, even if it was done when its turn came, and the wake-up was for another.
 fn wakes(seen: &Seen) -> bool {
     seen.ended.kind == LoopKind::Pool && seen.taken_ns < seen.ended.begin_ns
+}
+
+/// The stamp is that of bytes which came while others of the same answer ran: a connection on which
+/// several requests ask had been told for those before. So that is a bound.
+fn is_of_more(seen: &Seen, ready_ns: Ns) -> bool {
+    seen.ended.kind == LoopKind::Read && seen.polled_ns > 0 && ready_ns > seen.polled_ns
 }
 
 /// libuv counts whole milliseconds and asks the kernel to wake it in so many of them, so a timer

@@ -92,6 +92,40 @@ fn what_the_kernel_had_told_is_no_answer_to_what_was_asked_since() {
 }
 
 #[test]
+fn what_the_kernel_told_is_in_line_since_then_though_more_came_to_it_before_its_turn() {
+    // The stamp is that of the answer to the second, which asked while the first was in line.
+    let drawing = r#"
+        open 1 server
+        open 2 server
+        open 3 client "redis:6379"
+        open 4 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "/a"
+             write 3
+        1ms  end
+             poll for=4ms
+        5ms  begin #2 read handle=2 ready=5ms
+             source 2 "/b"
+        9ms  write 3
+        10ms end
+        10ms begin #3 read handle=3 ready=9.5ms
+             micro #4 callback from=1
+        11ms sink 1 200
+             micro #5 callback from=2
+        12ms sink 2 200
+             end
+             poll for=0ms
+        12ms begin #6 read handle=4 ready=6ms
+             source 3 "/c"
+        13ms sink 3 200
+             end
+    "#;
+    let fast = |scenario: &mut Scenario, _: &Components| scenario.work.native = 0.5;
+    let recorded = "/a 11ms, /b 7ms, /c 7ms";
+    check(drawing, recorded, fast, "/a 8ms, /b 3.5ms, /c 3ms");
+}
+
+#[test]
 fn timers_keep_their_time() {
     let drawing = r#"
         open 1 server

@@ -92,6 +92,55 @@ fn among_more_writes_than_are_searched_nobody_is_alone() {
     }
 }
 
+/// The kernel tells of the answer to the first at 5 ms; the second asks before its turn comes, and
+/// the stamp is that of its answer.
+const TOLD_BEFORE: &str = r#"
+    open 1 server
+    open 2 client "redis:6379"
+    open 3 server
+    0ms  begin #1 read handle=1 ready=0ms
+         source 1 "GET /first"
+    1ms  write 2
+         end
+         poll for=4ms
+    5ms  begin #2 read handle=3 ready=5ms
+         source 2 "GET /second"
+    9ms  write 2
+    12ms end
+    12ms begin #3 read handle=2 ready=11ms
+         micro #4 callback from=1
+    13ms sink 1 200
+         micro #5 callback from=2
+    14ms sink 2 200
+         end
+"#;
+
+#[test]
+fn who_was_told_of_before_more_came_waits_for_the_loop_since_then() {
+    check(
+        TOLD_BEFORE,
+        1,
+        "GET /first 13ms
+         exec 1ms read#1
+         io 4ms read#3 redis:6379 inexact
+         queue 7ms read#3 inexact < read#2 GET /second 7ms
+         exec 1ms read#3 shared",
+    );
+}
+
+#[test]
+fn who_asked_after_the_kernel_told_of_a_connection_was_answered_no_later_than_its_stamp() {
+    check(
+        TOLD_BEFORE,
+        2,
+        "GET /second 9ms
+         exec 4ms read#2
+         io 2ms read#3 redis:6379 inexact
+         queue 1ms read#3 inexact < read#2 GET /second 1ms
+         exec 2ms read#3",
+    );
+}
+
 /// Two requests write before the first answer, which then answers one of them.
 fn two_writers(answered: u32) -> String {
     format!(
