@@ -16,6 +16,8 @@ export const ARMS = {
 
 /** What everything is compared with. */
 export const BASE = 'static-2.6';
+/** Its speed, of the peak's: 2.6 of 4.0 GHz. */
+export const BASE_SPEED = 0.65;
 /** How long a change takes, by default; arms that never change have no other. */
 export const LATENCY_DEFAULT = '20us';
 

@@ -6,15 +6,18 @@
 //     [--services cpu,redis,…] [--tuned=--flag] [--seconds-max S] [--scratch DIR]
 //
 // First all is recorded, which is what wants a quiet machine, then replayed. A run goes on where
-// the last one stopped. The rates are those of `run.mjs`, which has to have run before. A tuned
-// arm is replayed on a recording with its flags: a replay cannot know what V8 would collect.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+// the last one stopped. `run.mjs` has to have run before: a service is recorded at the rate at which
+// its loop is as busy as it was live, since recording costs more than sensing. A tuned arm is
+// replayed on a recording with its flags: a replay cannot know what V8 would collect.
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { bobtailMeanwhile } from '../harness/bobtail.mjs';
-import { ARMS, BASE, SERVICES, TUNED } from './arms.mjs';
+import { stolenNs } from '../harness/cpu.mjs';
+import { ARMS, BASE, BASE_SPEED, SERVICES, TUNED } from './arms.mjs';
+import { cellsIn } from './cells.mjs';
 import { hold, record } from './held.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
 
@@ -34,6 +37,11 @@ const { values } = parseArgs({
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** As long as the load of `run.mjs` before it counts. */
 const WARM_S = 4;
+/** Of one CPU, while it is recorded: what the host stalls, every replay stalls. */
+const STOLEN_MAX = 0.001;
+/** Tries of rates, and how long each is recorded. */
+const PILOTS = 3;
+const PILOT_S = 8;
 /** Exit code: the recording lacks what a replay needs, or the replay is off without a change. */
 const NOT_REPLAYABLE = 81;
 const KINDS = ['plain', 'tuned'];
@@ -50,24 +58,60 @@ const nameOf = ({ service, kind, seed }) => `${service}-${kind}-${seed}`;
 const recordingOf = (cell) => join(values.scratch, nameOf(cell));
 const answerOf = (cell) => join(values.out, 'predicted', `${nameOf(cell)}.json`);
 
+/** Records a service at the base speed; gives the share of the time that the host took meanwhile. */
+async function recordAtBase({ service, kind, folder, seed, ratePerS, seconds }, environment) {
+  const flags = kind === 'tuned' ? values.tuned.split(' ') : [];
+  const load = { ratePerS, warmS: WARM_S, seconds, seed };
+  const holder = await hold(2.6);
+  const [stolenBeforeNs, sinceMs] = [stolenNs(), performance.now()];
+  try {
+    await record({ service, folder, node: values.node, flags, environment, ...load });
+  } finally {
+    await holder.stop();
+  }
+  return (stolenNs() - stolenBeforeNs) / ((performance.now() - sinceMs) * 1e6);
+}
+
+/** How busy the loop was live, as a share of the time in which the base speed lets it run. */
+function liveUse(service) {
+  const cells = cellsIn(values.out).get(service)?.get(BASE);
+  if (cells === undefined) throw new Error(`no live ${BASE} of ${service}: run run.mjs first`);
+  return cells.reduce((sum, { loopShare }) => sum + loopShare, 0) / cells.length / BASE_SPEED;
+}
+
+/** Requests per second at which the recorded loop is as busy; kept. */
+async function rateOf(service, environment) {
+  const path = join(values.out, 'predicted', 'rates.json');
+  const known = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
+  if (known[service] !== undefined) return known[service];
+  const target = liveUse(service);
+  let ratePerS = JSON.parse(readFileSync(join(values.out, 'rates.json'), 'utf8'))[service];
+  const folder = join(values.scratch, `${service}-pilot`);
+  for (let pilot = 0; pilot < PILOTS; pilot += 1) {
+    const how = { service, kind: 'plain', folder, seed: pilot, ratePerS, seconds: PILOT_S };
+    await recordAtBase(how, environment);
+    const { unchanged } = JSON.parse(await bobtailMeanwhile(['whatif', folder, '--json']));
+    rmSync(folder, { recursive: true });
+    process.stderr.write(`${service} at ${ratePerS}/s: busy ${unchanged.loopUse.toFixed(2)}\n`);
+    ratePerS = Math.round((ratePerS * target) / unchanged.loopUse);
+  }
+  writeFileSync(path, `${JSON.stringify({ ...known, [service]: ratePerS }, null, 2)}\n`);
+  return ratePerS;
+}
+
 /** Records what is not there yet; false when time is up. */
 async function recordAll(environment) {
-  const rates = JSON.parse(readFileSync(join(values.out, 'rates.json'), 'utf8'));
   for (const cell of cells) {
-    if (existsSync(answerOf(cell)) || existsSync(recordingOf(cell))) continue;
-    if (isOverdue()) return false;
-    const { service, kind, seed } = cell;
-    const ratePerS = rates[service];
-    const flags = kind === 'tuned' ? values.tuned.split(' ') : [];
-    const load = { ratePerS, warmS: WARM_S, seconds: Number(values.requests) / ratePerS, seed };
     const folder = recordingOf(cell);
-    const holder = await hold(2.6);
-    try {
-      await record({ service, folder, node: values.node, flags, environment, ...load });
-    } finally {
-      await holder.stop();
+    while (!existsSync(answerOf(cell)) && !existsSync(folder)) {
+      if (isOverdue()) return false;
+      const ratePerS = await rateOf(cell.service, environment);
+      const seconds = Number(values.requests) / ratePerS;
+      const stolen = await recordAtBase({ ...cell, folder, ratePerS, seconds }, environment);
+      if (stolen > STOLEN_MAX) rmSync(folder, { recursive: true });
+      const told = stolen > STOLEN_MAX ? 'spoiled' : 'recorded';
+      process.stderr.write(`${nameOf(cell)} ${told}, ${(stolen * 100).toFixed(2)} % stolen\n`);
     }
-    process.stderr.write(`${nameOf(cell)} recorded\n`);
   }
   return true;
 }

@@ -11,8 +11,9 @@ function answersOf(folder) {
   const from = join(folder, 'predicted');
   if (!existsSync(from)) return [];
   return readdirSync(from)
-    .map((name) => {
-      const [, service, kind, seed] = /^(\w+)-(\w+)-(\d+)\.json$/.exec(name);
+    .map((name) => [name, /^(\w+)-(\w+)-(\d+)\.json$/.exec(name)])
+    .filter(([, match]) => match !== null)
+    .map(([name, [, service, kind, seed]]) => {
       return { service, kind, seed, answer: JSON.parse(readFileSync(join(from, name), 'utf8')) };
     })
     .filter(({ answer }) => answer.refused === undefined);

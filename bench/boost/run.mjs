@@ -20,7 +20,7 @@ import { collectsAlone, stolenNs, yieldToDatabases } from '../harness/cpu.mjs';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { closedLoop, openLoop, requestBytes } from '../harness/open-loop.mjs';
 import { StolenWatch } from '../harness/stolen.mjs';
-import { ARMS, armsOf, BASE, LATENCY_DEFAULT, SERVICES, TUNED } from './arms.mjs';
+import { ARMS, armsOf, BASE, BASE_SPEED, LATENCY_DEFAULT, SERVICES, TUNED } from './arms.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { BoostedService } from './service.mjs';
 
@@ -51,14 +51,12 @@ const UTILISATION = 0.475;
 /** Of one CPU, before a cell begins. */
 const STOLEN_MAX = 0.02;
 /** Requests that came while the host took time, by those that are left. */
-const LEFT_OUT_MAX = 0.25;
+const LEFT_OUT_MAX = 0.5;
 /** Of a cell; one that the host spoiled is never kept. */
 const TRIALS_MAX = 20;
 const REFUSALS_MAX = 20;
 /** How often it looks whether the host leaves this machine alone before it begins. */
 const SETTLED_MAX = 40;
-/** 2.6 of 4.0 GHz. */
-const BASE_SPEED = 0.65;
 const PATHS = 5000;
 
 /** The service ran without its policy. */

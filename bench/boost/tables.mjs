@@ -3,11 +3,12 @@
 // over rounds (as `bobtail tune` has them); energies are modelled.
 //
 //   node bench/boost/tables.mjs bench/runs/2026-11-21-boost
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { analyzeRounds } from '../../packages/bobtail/dist/cli/analysis.js';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { ARMS, BASE, SERVICES } from './arms.mjs';
+import { cellsIn } from './cells.mjs';
 import { predictions } from './predicted.mjs';
 
 /** Tail reduction in per cent and normalised energy: VEE'19, Table 7 and section 7. */
@@ -34,23 +35,6 @@ const head = (...cells) => {
   row(...cells);
   row(...cells.map(() => '---'));
 };
-
-/** Cells by service (with `-cluster`) and arm, in the order of rounds. */
-function read() {
-  const services = new Map();
-  for (const name of readdirSync(join(folder, 'rounds'))) {
-    const [, service, round] = /^(.*)-(\d+)\.jsonl$/.exec(name);
-    const arms = services.get(service) ?? new Map();
-    services.set(service, arms);
-    for (const line of readFileSync(join(folder, 'rounds', name), 'utf8')
-      .trim()
-      .split('\n')) {
-      const cell = JSON.parse(line);
-      arms.set(cell.arm, [...(arms.get(cell.arm) ?? []), { ...cell, round: Number(round) }]);
-    }
-  }
-  return services;
-}
 
 /** One round of an arm, as the comparison of rounds takes it. */
 function toRound({ latencies }) {
@@ -217,7 +201,7 @@ process.stdout.write(`Node ${about.node}, ${about.host}; EMULATED frequency; tun
 process.stdout.write(`\`${about.tuned}\`. *Energy is modelled by the paper's points.\n`);
 const single = [];
 const clusters = [];
-for (const [service, arms] of read()) {
+for (const [service, arms] of cellsIn(folder)) {
   if (!arms.has(BASE)) continue;
   const results = await serviceTable(service, arms);
   (service.endsWith('-cluster') ? clusters : single).push([service, results]);

@@ -1,0 +1,21 @@
+// The cells that `run.mjs` has written so far.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** By service (with `-cluster`) and arm, in the order of rounds. */
+export function cellsIn(folder) {
+  const services = new Map();
+  for (const name of readdirSync(join(folder, 'rounds'))) {
+    const [, service, round] = /^(.*)-(\d+)\.jsonl$/.exec(name);
+    const arms = services.get(service) ?? new Map();
+    services.set(service, arms);
+    const lines = readFileSync(join(folder, 'rounds', name), 'utf8')
+      .trim()
+      .split('\n');
+    for (const line of lines) {
+      const cell = JSON.parse(line);
+      arms.set(cell.arm, [...(arms.get(cell.arm) ?? []), { ...cell, round: Number(round) }]);
+    }
+  }
+  return services;
+}
