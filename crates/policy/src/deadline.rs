@@ -5,12 +5,13 @@
 //! some request may have waited already. Queue Boost asks whether an event is longer than others
 //! were, and most of those that are hold nobody up for long. This asks how old the backlog will
 //! become: the boost begins when that is likely to be beyond the age that only the oldest backlogs
-//! get to, and at once for a collection that will carry it there.
+//! get to, and at once for a collection, or a queue, that will carry it there.
 
 use std::fmt;
 
 use crate::ages::Ages;
 use crate::arguments::{Arguments, duration_text};
+use crate::average::RunningAverage;
 use crate::decision::{Decider, Decision, Reasons};
 use crate::error::PolicyError;
 use crate::gc_boost::HOLD_MAX_NS;
@@ -23,6 +24,8 @@ pub(crate) const NAME: &str = "deadline";
 const WAITED_NS: u64 = 50_000;
 /// Or for this part of the time between two looks, where those are far apart.
 const WAITED_PART: u64 = 8;
+/// Events over which is averaged how long one takes.
+const EVENTS: u32 = 256;
 
 /// Boost backlogs that are about to become old.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -75,6 +78,7 @@ impl Deadline {
             hold: Hold::new(self.hold_ns),
             pauses: Pauses::new(),
             ages: Ages::new(),
+            events: RunningAverage::new(EVENTS),
             last: None,
             waited_ns: 0,
             since_ns: None,
@@ -101,6 +105,8 @@ pub struct DeadlineDecider {
     hold: Hold,
     pauses: Pauses,
     ages: Ages,
+    /// How long an event takes.
+    events: RunningAverage,
     /// When it looked last, and how long the loop had worked until then.
     last: Option<(u64, u64)>,
     /// For how long the loop has waited for work, as far as that is known.
@@ -117,8 +123,14 @@ impl DeadlineDecider {
         self.policy.share = share;
     }
 
-    /// The age of the backlog, if there is one.
-    fn age_ns(&mut self, reading: &Reading) -> Option<u64> {
+    /// The age of the backlog that there was when it looked last; 0 for none.
+    pub(crate) fn age_ns(&self, now_ns: u64) -> u64 {
+        self.since_ns
+            .map_or(0, |since_ns| now_ns.saturating_sub(since_ns))
+    }
+
+    /// Takes a reading in; the age of the backlog, if there is one.
+    fn learn_age_ns(&mut self, reading: &Reading) -> Option<u64> {
         let now_ns = reading.now_ns;
         let worked_ns = reading.totals.events_ns.saturating_add(reading.head_ns);
         let (last_ns, last_worked_ns) = self.last.unwrap_or((now_ns, worked_ns));
@@ -142,7 +154,8 @@ impl DeadlineDecider {
         Some(age_ns)
     }
 
-    /// How old the backlog will be at least when the collection under way is over.
+    /// How old the backlog will be at least when the collection under way is over, and then what
+    /// the kernel has told already.
     fn to_become_ns(&self, age_ns: u64, reading: &Reading) -> f64 {
         let left_ns = reading.collection.map_or(0.0, |now| {
             // Before enough of a kind were seen, each may be the longest.
@@ -150,15 +163,18 @@ impl DeadlineDecider {
             let gone_ns = reading.now_ns.saturating_sub(now.begin_ns);
             (longest_ns - gone_ns as f64).max(0.0)
         });
-        age_ns as f64 + left_ns
+        let queue_ns = f64::from(reading.queue_length) * self.events.get().unwrap_or(0.0);
+        age_ns as f64 + left_ns + queue_ns
     }
 }
 
 impl Decider for DeadlineDecider {
     fn decide(&mut self, reading: &Reading) -> Decision {
         self.pauses.learn(reading);
+        let totals = &reading.totals;
+        self.events.update(totals.events_ns, totals.events);
         let Deadline { share, chance, .. } = self.policy;
-        self.is_late = match self.age_ns(reading) {
+        self.is_late = match self.learn_age_ns(reading) {
             // It is not over before the loop has caught up.
             Some(age_ns) if !self.is_late => {
                 self.to_become_ns(age_ns, reading) >= self.ages.turning_ns(share, chance)

@@ -4,9 +4,9 @@
 //! No threshold fits all loops: the `share` at which `deadline` does better than Combined for less
 //! is 0.1 on one service and 0.3 on another. What Combined would spend fits each, and is told by
 //! Combined itself, deciding on the same readings and driving nothing. This has an account: it gets
-//! `spend` of the time that Combined would boost, and pays for its own boosts. While something is
-//! left it boosts what Combined would without a hold; late backlogs it boosts until it owes too
-//! much, and the more of them the more is left.
+//! `spend` of the time that Combined would boost, and pays for its own boosts. The more is left, the
+//! more backlogs count as late. What is not late is not boosted: a driver looks at most every
+//! millisecond or so (its budget), and so long a boost of a short event lasts.
 
 use std::fmt;
 
@@ -15,7 +15,6 @@ use crate::combined::{Combined, CombinedDecider};
 use crate::deadline::{self, Deadline, DeadlineDecider};
 use crate::decision::{Decider, Decision, LeverFacts, Reasons};
 use crate::error::PolicyError;
-use crate::gc_boost::GcBoost;
 use crate::queue_boost::QueueBoost;
 use crate::reading::Reading;
 use crate::speed::Speed;
@@ -23,10 +22,13 @@ use crate::speed::Speed;
 pub(crate) const NAME: &str = "paced";
 /// What is left is told in this; so much makes the share of late backlogs e times as large.
 const UNIT_NS: f64 = 500e6;
-/// No more is saved: what was long ago must not decide for long.
-const SAVED_MOST: f64 = 2.5;
-/// Nothing is boosted by who owes more.
-const OWED_MOST: f64 = 0.15;
+/// No more is saved or owed: what was long ago must not decide for long.
+const MOST: f64 = 2.5;
+/// Nothing is boosted by who owes more, but backlogs as old as `BEHIND_NS`.
+const OWED_MOST: f64 = 1.0;
+/// A loop that has not caught up for so long does not keep up at base speed, and what comes
+/// meanwhile waits longer and longer.
+const BEHIND_NS: u64 = 500_000_000;
 /// The share is kept within these.
 const SHARES: (f64, f64) = (0.01, 0.8);
 
@@ -47,7 +49,7 @@ impl Default for Paced {
                 share,
                 ..Deadline::default()
             },
-            spend: 0.95,
+            spend: 0.8,
         }
     }
 }
@@ -69,7 +71,6 @@ impl Paced {
         PacedDecider {
             policy: *self,
             late: self.late.start(),
-            short: without_hold().start(lever),
             account: Account {
                 spend: self.spend,
                 left_ns: 0.0,
@@ -79,19 +80,6 @@ impl Paced {
                 model_was: None,
             },
         }
-    }
-}
-
-fn without_hold() -> Combined {
-    Combined {
-        gc: GcBoost {
-            hold_ns: 0,
-            ..GcBoost::default()
-        },
-        queue: QueueBoost {
-            hold_ns: 0,
-            ..QueueBoost::default()
-        },
     }
 }
 
@@ -109,7 +97,6 @@ impl fmt::Display for Paced {
 pub struct PacedDecider {
     policy: Paced,
     late: DeadlineDecider,
-    short: CombinedDecider,
     account: Account,
 }
 
@@ -118,9 +105,11 @@ impl Decider for PacedDecider {
         let left = self.account.left(reading);
         let share = self.policy.late.share * left.exp();
         self.late.set_share(share.clamp(SHARES.0, SHARES.1));
-        let (late, short) = (self.late.decide(reading), self.short.decide(reading));
-        let reasons = Reasons::when(left > -OWED_MOST, late.reasons)
-            | Reasons::when(left > 0.0, short.reasons);
+        let late = self.late.decide(reading);
+        let reasons = match self.late.age_ns(reading.now_ns) {
+            BEHIND_NS.. => Reasons::BACKLOG,
+            _ => Reasons::when(left > -OWED_MOST, late.reasons),
+        };
         self.account.is_boosted = !reasons.is_empty();
         Decision {
             speed: if reasons.is_empty() {
@@ -129,11 +118,7 @@ impl Decider for PacedDecider {
                 Speed::Peak
             },
             reasons,
-            look_again_ns: late
-                .look_again_ns
-                .into_iter()
-                .chain(short.look_again_ns)
-                .min(),
+            ..late
         }
     }
 }
@@ -170,7 +155,7 @@ impl Account {
         if self.is_boosted {
             self.left_ns -= passed_ns as f64;
         }
-        self.left_ns = self.left_ns.min(SAVED_MOST * UNIT_NS);
+        self.left_ns = self.left_ns.clamp(-MOST * UNIT_NS, MOST * UNIT_NS);
         self.model_was = Some(self.model.decide(reading));
         self.left_ns / UNIT_NS
     }

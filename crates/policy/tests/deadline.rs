@@ -25,12 +25,18 @@ impl Loop {
     }
 
     fn look(&mut self, head_ns: u64, collection: Option<Collection>) -> bool {
-        let reading = Reading {
-            now_ns: self.now_ns,
+        self.decides(Reading {
             collection,
             head_ns,
-            totals: self.totals,
             ..Reading::default()
+        })
+    }
+
+    fn decides(&mut self, reading: Reading) -> bool {
+        let reading = Reading {
+            now_ns: self.now_ns,
+            totals: self.totals,
+            ..reading
         };
         let decision = self.decider.decide(&reading);
         let is_boosted = decision.speed == Speed::Peak;
@@ -121,6 +127,22 @@ fn a_backlog_of_many_events_is_one_and_a_wait_ends_it() {
     }
     assert!(first_ns.expect("boosted") <= MS);
     one.wait(60_000);
+}
+
+#[test]
+fn a_queue_that_will_take_long_is_boosted_at_once() {
+    for (queue_length, is_late) in [(0, false), (20, true)] {
+        let mut one = Loop::under("deadline");
+        // An event takes 0.76 ms in the mean.
+        one.learns(100, (20, 400_000), 8 * MS);
+        one.now_ns += LOOK_NS;
+        let is_boosted = one.decides(Reading {
+            head_ns: LOOK_NS,
+            queue_length,
+            ..Reading::default()
+        });
+        assert_eq!(is_boosted, is_late, "{queue_length} in line");
+    }
 }
 
 #[test]

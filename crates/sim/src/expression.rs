@@ -35,6 +35,8 @@ const POLICY: &str = "policy=";
 const LATENCY: &str = "latency";
 const DOMAIN: &str = "domain";
 const BUDGET: &str = "budget";
+/// As of `boost --budget`.
+const BUDGET_DEFAULT: f64 = 0.02;
 /// Per cent that are taken.
 const BUDGETS: RangeInclusive<f64> = 0.001..=100.0;
 const SHARED: &str = "shared";
@@ -50,7 +52,7 @@ pub fn parse(text: &str, components: &Components) -> Result<Scenario, Expression
     let mut scenario = Scenario::unchanged();
     let mut seen: Vec<String> = Vec::new();
     let mut lever = ReplayedLever::default();
-    let mut budget = None;
+    let mut budget = Some(BUDGET_DEFAULT);
     let policy_from = policy_from(text);
     let (plain, policy) = text.split_at(policy_from.unwrap_or(text.len()));
     let plain = match policy_from {

@@ -45,7 +45,10 @@ export function addWhatIf(program: Command): void {
     )
     .option('--latency <duration>', 'of the lever of --policy (default: 20us)')
     .option('--domain <shared|own>', 'one lever for all loops, or one each (default: own)')
-    .option('--budget <percent>', 'of the time that the loop works, for looking (default: none)')
+    .option(
+      '--budget <percent>',
+      'of the time that the loop works, for looking; or none (default: 2)',
+    )
     .option('--tail <percentile>', 'where the tail begins (default: 99.9)')
     .option('--html <file>', 'write the answer as an HTML page')
     .option('--json', 'the answer as JSON')
