@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { bobtailMeanwhile, MAIN } from '../harness/bobtail.mjs';
 import { LOAD_CORE, SERVER_CORE } from '../harness/cpu.mjs';
 import { Running } from './service.mjs';
+import { WARM_UP_MS } from './warm.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const POLICIES = { 2.6: 'static:base', 3.3: 'static:3.3', 4: 'static:peak' };
@@ -26,14 +27,21 @@ export function hold(ghz) {
 
 /**
  * Records a service under its open load into `folder`, which is there only when it is whole.
- * `seed` is of the load, which lasts for `warmS` and then `seconds`; `flags` are of its Node.
+ * `seed` is of the load, which lasts for `seconds` after it was warmed up; `flags` are of its Node.
  */
 export async function record({ service, folder, node, flags = [], environment, ...load }) {
-  const { ratePerS, warmS, seconds, seed } = load;
-  const sent = [process.execPath, join(here, 'load.mjs'), ratePerS, warmS + seconds, seed];
+  const { ratePerS, seconds, seed } = load;
+  const sent = [
+    process.execPath,
+    '--single-threaded-gc',
+    join(here, 'load.mjs'),
+    ratePerS,
+    seconds,
+    seed,
+  ];
   const script = join(here, 'services', `${service}.cjs`);
   const command = ['taskset', '-c', String(SERVER_CORE), node, ...flags, script];
-  const how = ['--warmup', String(warmS), '--no-report', '--no-html', '--quiet'];
+  const how = ['--warmup', String(WARM_UP_MS / 1000), '--no-report', '--no-html', '--quiet'];
   const where = ['--out', `${folder}.part`, '--on-port', sent.join(' ')];
   rmSync(`${folder}.part`, { recursive: true, force: true });
   const env = { ...environment, SEED: String(seed * 1000 + 7) };

@@ -35,10 +35,9 @@ const { values } = parseArgs({
   },
 });
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** As long as the load of `run.mjs` before it counts. */
-const WARM_S = 4;
 /** Of one CPU, while it is recorded: what the host stalls, every replay stalls. */
 const STOLEN_MAX = 0.001;
+const PILOT_STOLEN_MAX = 0.01;
 /** Tries of rates, and how long each is recorded. */
 const PILOTS = 3;
 const PILOT_S = 8;
@@ -61,7 +60,7 @@ const answerOf = (cell) => join(values.out, 'predicted', `${nameOf(cell)}.json`)
 /** Records a service at the base speed; gives the share of the time that the host took meanwhile. */
 async function recordAtBase({ service, kind, folder, seed, ratePerS, seconds }, environment) {
   const flags = kind === 'tuned' ? values.tuned.split(' ') : [];
-  const load = { ratePerS, warmS: WARM_S, seconds, seed };
+  const load = { ratePerS, seconds, seed };
   const holder = await hold(2.6);
   const [stolenBeforeNs, sinceMs] = [stolenNs(), performance.now()];
   try {
@@ -87,13 +86,15 @@ async function rateOf(service, environment) {
   const target = liveUse(service);
   let ratePerS = JSON.parse(readFileSync(join(values.out, 'rates.json'), 'utf8'))[service];
   const folder = join(values.scratch, `${service}-pilot`);
-  for (let pilot = 0; pilot < PILOTS; pilot += 1) {
+  for (let pilot = 0; pilot < PILOTS; ) {
     const how = { service, kind: 'plain', folder, seed: pilot, ratePerS, seconds: PILOT_S };
-    await recordAtBase(how, environment);
+    const stolen = await recordAtBase(how, environment);
     const { unchanged } = JSON.parse(await bobtailMeanwhile(['whatif', folder, '--json']));
     rmSync(folder, { recursive: true });
     process.stderr.write(`${service} at ${ratePerS}/s: busy ${unchanged.loopUse.toFixed(2)}\n`);
+    if (stolen > PILOT_STOLEN_MAX) continue;
     ratePerS = Math.round((ratePerS * target) / unchanged.loopUse);
+    pilot += 1;
   }
   writeFileSync(path, `${JSON.stringify({ ...known, [service]: ratePerS }, null, 2)}\n`);
   return ratePerS;
@@ -137,8 +138,7 @@ async function replay(cell) {
     ([name, arm]) => name !== BASE && name !== 'a-a' && Boolean(arm.isTuned) === isTuned,
   );
   const policies = arms.flatMap(([, { policy }]) => ['--policy', policy]);
-  // As `boost` looks by default.
-  const args = ['whatif', recordingOf(cell), '--json', '--budget', '2', ...policies];
+  const args = ['whatif', recordingOf(cell), '--json', ...policies];
   const answer = await answerTo(args);
   // Where this project lies is nobody's business.
   if (answer.run) answer.run.command = answer.run.command.map((word) => word.replace(root, ''));

@@ -18,11 +18,12 @@ import { parseArgs } from 'node:util';
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
 import { collectsAlone, stolenNs, yieldToDatabases } from '../harness/cpu.mjs';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
-import { closedLoop, openLoop, requestBytes } from '../harness/open-loop.mjs';
+import { closedLoop, openLoop } from '../harness/open-loop.mjs';
 import { StolenWatch } from '../harness/stolen.mjs';
 import { ARMS, armsOf, BASE, BASE_SPEED, LATENCY_DEFAULT, SERVICES, TUNED } from './arms.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { BoostedService } from './service.mjs';
+import { CONCURRENCY, requests, SETTLE_MS, warm } from './warm.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
 const { values } = parseArgs({
@@ -39,13 +40,8 @@ const { values } = parseArgs({
     out: text(join('bench', 'runs', `${new Date().toISOString().slice(0, 10)}-boost`)),
   },
 });
-/** A fresh server is at twice its later cost for the first two seconds. */
-const WARM_MS = 2500;
-/** After it V8 collects what it put off while the loop was never idle. */
-const SETTLE_MS = 3000;
 const CALIBRATION_MS = 3000;
 const CALIBRATION_TRIALS = 3;
-const CONCURRENCY = 24;
 /** Of what the service answers at base when it is never idle: the paper's are half busy. */
 const UTILISATION = 0.475;
 /** Of one CPU, before a cell begins. */
@@ -57,13 +53,11 @@ const TRIALS_MAX = 20;
 const REFUSALS_MAX = 20;
 /** How often it looks whether the host leaves this machine alone before it begins. */
 const SETTLED_MAX = 40;
-const PATHS = 5000;
 
 /** The service ran without its policy. */
 class NotDriven extends Error {}
 
 const isOverdue = overdueAfter(Number(values['seconds-max']));
-const requests = Array.from({ length: PATHS }, (_, n) => requestBytes(`/${(n * 37) % 1000}`));
 
 /**
  * Requests per second that keep the server's loops busy for `UTILISATION` of the time; kept. Open
@@ -78,7 +72,7 @@ async function rateOf(service, context) {
   const [arm] = armsOf([BASE], [LATENCY_DEFAULT]);
   const started = await BoostedService.start({ ...context, service, arm, seed: 1 });
   const load = { requests, concurrency: CONCURRENCY, durationMs: CALIBRATION_MS };
-  await closedLoop(started.connections, { ...load, durationMs: WARM_MS });
+  await warm(started.connections);
   const answered = await closedLoop(started.connections, load);
   let ratePerS = (answered / (CALIBRATION_MS / 1000)) * UTILISATION;
   for (let trial = 0; trial < CALIBRATION_TRIALS; trial += 1) {
@@ -104,7 +98,7 @@ async function cell(service, arm, round, ratePerS, context) {
   const seed = round * 1000 + 7;
   const started = await BoostedService.start({ ...context, service, arm, flags, seed });
   const { connections } = started;
-  await closedLoop(connections, { requests, concurrency: CONCURRENCY, durationMs: WARM_MS });
+  await warm(connections);
   for (let settled = 0; settled < SETTLED_MAX; settled += 1) {
     const [before, sinceMs] = [stolenNs(), performance.now()];
     const random = seededRandom(seed + 1 + settled);

@@ -29,7 +29,6 @@ const { values } = parseArgs({
     scratch: text(join(tmpdir(), 'bobtail-bench-validate')),
   },
 });
-const WARM_S = 2;
 
 const seconds = Number(values.seconds);
 const isOverdue = overdueAfter(Number(values['seconds-max']));
@@ -67,7 +66,7 @@ async function recordAll(environment) {
     try {
       for (const service of left) {
         if (isOverdue()) return false;
-        const load = { ratePerS: rates[service], warmS: WARM_S, seconds, seed: cell.round };
+        const load = { ratePerS: rates[service], seconds, seed: cell.round };
         const folder = folderOf(service, cell);
         await record({ service, folder, node: values.node, environment, ...load });
         process.stderr.write(`${service} · round ${cell.round} · ${cell.ghz} GHz\n`);

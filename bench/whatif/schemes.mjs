@@ -5,16 +5,17 @@
 //
 // Each answer is written when it is there (`SERVICE-SEED.json`), so a run that was cut off goes on.
 // With `--recordings` the recordings are kept there, and those that are there are not made again.
-// Two CPUs: the service on one, the load and databases on the other.
+// A recording from which the host took more than half a per cent is made again. Two CPUs: the service
+// on one, the load and databases on the other.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, release, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startServices } from '../../workloads/harness/services.mjs';
 import { bobtail } from '../harness/bobtail.mjs';
-import { LOAD_CORE, pin, SERVER_CORE } from '../harness/cpu.mjs';
+import { LOAD_CORE, pin, SERVER_CORE, stolenNs } from '../harness/cpu.mjs';
 import { SCHEMES } from './schemes-list.mjs';
 import { SERVICES, WARMUP_S } from './services.mjs';
 
@@ -34,7 +35,10 @@ if (values.out === undefined) {
   process.exit(64);
 }
 
-/** Records a service under its load. */
+/** Of one CPU. */
+const STOLEN_MAX = 0.005;
+
+/** Records a service under its load into `out`, which is there only when it is whole. */
 async function record({ needs, command, folder, load, env }, out) {
   const databases = await startServices(needs);
   for (const reason of Object.values(databases.missing)) throw new Error(reason);
@@ -44,8 +48,10 @@ async function record({ needs, command, folder, load, env }, out) {
   const pinned = ['taskset', '-c', String(SERVER_CORE), ...command(values.node)];
   const all = { ...process.env, ...databases.environment, ...env, SEED: values.seed };
   try {
-    const args = ['record', ...flags, '--out', out, '--on-port', onPort, '--', ...pinned];
+    rmSync(`${out}.part`, { recursive: true, force: true });
+    const args = ['record', ...flags, '--out', `${out}.part`, '--on-port', onPort, '--', ...pinned];
     bobtail(args, { env: all, cwd: folder?.(values.node) ?? root });
+    renameSync(`${out}.part`, out);
   } finally {
     await databases.stop();
   }
@@ -63,7 +69,13 @@ for (const name of values.services.split(',')) {
   const file = join(values.out, `${name}-${values.seed}.json`);
   if (existsSync(file)) continue;
   const out = join(kept, `${name}-${values.seed}.bobtail`);
-  if (!existsSync(out)) await record(SERVICES[name], out);
+  while (!existsSync(out)) {
+    const [stolenBeforeNs, sinceMs] = [stolenNs(), performance.now()];
+    await record(SERVICES[name], out);
+    const stolen = (stolenNs() - stolenBeforeNs) / ((performance.now() - sinceMs) * 1e6);
+    process.stderr.write(`${name}: the host took ${(stolen * 100).toFixed(2)} %\n`);
+    if (stolen > STOLEN_MAX) rmSync(out, { recursive: true });
+  }
   if (values['record-only']) continue;
   const policies = Object.values(SCHEMES).flatMap(({ policy }) => {
     return policy === undefined ? [] : ['--policy', policy];

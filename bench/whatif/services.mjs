@@ -12,7 +12,7 @@ const FIXTURES = join(root, 'packages/bobtail/test/cli/fixtures');
 const LOAD = join(root, 'bench/whatif/load.mjs');
 
 /** Of `SECONDS` the first seconds are warm-up. */
-export const SECONDS = 17;
+export const SECONDS = 27;
 export const WARMUP_S = 4;
 
 const load = (mix, ratePerS) => (seed) => [LOAD, mix, ratePerS, SECONDS, seed];

@@ -31,7 +31,7 @@ const answers = readdirSync(folder)
   });
 
 function outcomeOf({ answer }, policy) {
-  return answer.scenarios.find((one) => one.name === `policy=${policy}`);
+  return answer.scenarios.find((one) => one.name.endsWith(`policy=${policy}`));
 }
 
 /** Per cent that a percentile becomes shorter. */
@@ -103,7 +103,7 @@ function frontiers() {
     const told = best
       .sort((a, b) => a.energy - b.energy)
       .map(({ name: scheme, reduction, energy }) => {
-        const policy = `\`${scheme.replace('policy=', '')}\``;
+        const policy = `\`${scheme.replace(/^.*policy=/, '')}\``;
         return `${policy} ${(reduction * 100).toFixed(1)}, ${energy.toFixed(3)}`;
       });
     row(name, `p${percentile}`, told.join('; '));
