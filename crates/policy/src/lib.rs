@@ -39,14 +39,14 @@ mod speed;
 mod static_speed;
 
 pub use arguments::{duration_text, parse_duration_ns};
-pub use budget::{Budget, Used};
+pub use budget::Used;
 pub use combined::Combined;
 pub use deadline::Deadline;
 pub use decision::{Decider, Decision, LeverFacts, Reasons};
 pub use energy::{ModelledEnergy, relative_power};
 pub use error::{PolicyError, Problem};
 pub use gc_boost::GcBoost;
-pub use looks::{ASLEEP_NS, Look, LookAccount, Pause};
+pub use looks::{ASLEEP_NS, Look, Looks, Pause};
 pub use paced::Paced;
 pub use policy::Policy;
 pub use queue_boost::QueueBoost;

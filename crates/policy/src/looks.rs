@@ -6,6 +6,8 @@
 //! have one with each, whatever its budget. So looks are owed and paid back by time, and while more
 //! than one is owed nobody wakes for work.
 
+use crate::budget::{Budget, Used};
+
 /// It looks again after so long at the latest: the loop may have gone to work just when the driver
 /// went to sleep, which a fence at every turn of the loop would rule out, at its cost.
 pub const ASLEEP_NS: u64 = 10_000_000;
@@ -23,8 +25,6 @@ pub struct Look {
     /// No loop has had work for a while.
     pub is_idle: bool,
     pub is_boosted: bool,
-    /// One look in so long is paid for; 0 without a budget.
-    pub affordable_ns: u64,
 }
 
 /// How long it does not look.
@@ -35,20 +35,39 @@ pub struct Pause {
     pub is_wakeable: bool,
 }
 
+/// When to look, within what that may cost.
+#[derive(Debug)]
+pub struct Looks {
+    budget: Budget,
+    account: Account,
+}
+
+impl Looks {
+    /// Looking may cost this share of the loops' busy time; none is no bound.
+    pub fn within(share: Option<f64>) -> Self {
+        Self {
+            budget: Budget::new(share),
+            account: Account::default(),
+        }
+    }
+
+    /// What follows from a look, with what was used until then.
+    pub fn pause(&mut self, look: Look, used: Used) -> Pause {
+        let affordable_ns = self.budget.period_ns(look.now_ns, used);
+        self.account.pause(look, affordable_ns)
+    }
+}
+
 /// The looks that are not paid for yet.
 #[derive(Debug, Default)]
-pub struct LookAccount {
+struct Account {
     paid_until_ns: u64,
 }
 
-impl LookAccount {
-    /// What follows from a look.
-    pub fn pause(&mut self, look: Look) -> Pause {
-        let Look {
-            now_ns,
-            affordable_ns,
-            ..
-        } = look;
+impl Account {
+    /// What follows from a look; one in `affordable_ns` is paid for, 0 without a bound.
+    fn pause(&mut self, look: Look, affordable_ns: u64) -> Pause {
+        let now_ns = look.now_ns;
         let owed_until_ns = self.paid_until_ns.max(now_ns) + affordable_ns;
         self.paid_until_ns = owed_until_ns.min(now_ns + 2 * affordable_ns);
         let is_one_owed = self.paid_until_ns <= now_ns + affordable_ns;
@@ -79,7 +98,6 @@ mod tests {
             again_ns: 0,
             is_idle: true,
             is_boosted: false,
-            affordable_ns: AFFORDABLE_NS,
         }
     }
 
@@ -100,41 +118,37 @@ mod tests {
 
     #[test]
     fn work_wakes_it_only_while_no_more_than_one_look_is_owed() {
-        let mut account = LookAccount::default();
-        let first = account.pause(idle(0));
+        let mut account = Account::default();
+        let first = account.pause(idle(0), AFFORDABLE_NS);
         assert_eq!(first, pause(ASLEEP_NS, true), "owed for 3 ms");
-        let woken = account.pause(busy(1_000_000, 1_200_000));
+        let woken = account.pause(busy(1_000_000, 1_200_000), AFFORDABLE_NS);
         assert_eq!(woken, pause(6_000_000, false), "two are owed");
-        let collected = account.pause(idle(2_000_000));
+        let collected = account.pause(idle(2_000_000), AFFORDABLE_NS);
         assert_eq!(collected, pause(8_000_000, false), "never more than two");
-        let paid = account.pause(idle(8_000_000));
+        let paid = account.pause(idle(8_000_000), AFFORDABLE_NS);
         assert_eq!(paid, pause(8_000_000 + ASLEEP_NS, true));
     }
 
     #[test]
     fn a_boost_is_looked_at_soon_whatever_is_owed_but_not_before_the_policy_wants_it() {
-        let mut account = LookAccount::default();
+        let mut account = Account::default();
         let boosted = |now_ns, again_ns| Look {
             is_boosted: true,
             ..busy(now_ns, again_ns)
         };
-        let soon = account.pause(boosted(1_000_000, 1_200_000));
+        let soon = account.pause(boosted(1_000_000, 1_200_000), AFFORDABLE_NS);
         assert_eq!(soon, pause(1_000_000 + BOOSTED_NS, false));
-        let held = account.pause(boosted(1_000_000, 5_000_000));
+        let held = account.pause(boosted(1_000_000, 5_000_000), AFFORDABLE_NS);
         assert_eq!(held, pause(5_000_000, false));
     }
 
     #[test]
     fn without_a_budget_it_looks_as_the_policy_wants() {
-        let mut account = LookAccount::default();
-        let unbounded = |look| Look {
-            affordable_ns: 0,
-            ..look
-        };
-        assert_eq!(account.pause(unbounded(busy(0, 200))), pause(200, false));
+        let mut account = Account::default();
+        assert_eq!(account.pause(busy(0, 200), 0), pause(200, false));
         for now_ns in [200, 300] {
             let expected = pause(now_ns + ASLEEP_NS, true);
-            assert_eq!(account.pause(unbounded(idle(now_ns))), expected);
+            assert_eq!(account.pause(idle(now_ns), 0), expected);
         }
     }
 }

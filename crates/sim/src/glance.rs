@@ -3,7 +3,7 @@
 //!
 //! A replay is not slowed by its own looks, but without this it would boost what nobody saw live.
 
-use bobtail_policy::{Budget, Look, LookAccount, Used};
+use bobtail_policy::{Look, Looks, Used};
 use bobtail_trace::record::Ns;
 
 use crate::scheme::{Drive, Scheme};
@@ -15,9 +15,8 @@ const LOOK_NS: u64 = 15_000;
 /// The looks of one loop so far.
 #[derive(Debug)]
 pub(crate) struct Glances {
-    budget: Budget,
-    account: LookAccount,
-    looks: u64,
+    looks: Looks,
+    count: u64,
 }
 
 impl Glances {
@@ -27,27 +26,20 @@ impl Glances {
         let is_live = matches!(drive.scheme, Scheme::Policy(_));
         let share = drive.budget.filter(|_| is_live)?;
         Some(Self {
-            budget: Budget::new(Some(share)),
-            account: LookAccount::default(),
-            looks: 0,
+            looks: Looks::within(Some(share)),
+            count: 0,
         })
     }
 
-    /// Counts a look, of which what it can afford is not known yet; when the next is to be, where
-    /// the loop worked for `loops_ns` so far.
+    /// Counts a look; when the next is to be, where the loop worked for `loops_ns` so far.
     pub(crate) fn next_ns(&mut self, look: Look, loops_ns: u64) -> Ns {
-        self.looks += 1;
-        let affordable_ns = self.budget.period_ns(Used {
-            at_ns: look.now_ns,
-            own_ns: self.looks * LOOK_NS,
-            looks: self.looks,
+        self.count += 1;
+        let used = Used {
+            own_ns: self.count * LOOK_NS,
+            looks: self.count,
             loops_ns,
-        });
-        let look = Look {
-            affordable_ns,
-            ..look
         };
-        self.account.pause(look).until_ns
+        self.looks.pause(look, used).until_ns
     }
 }
 
@@ -72,7 +64,6 @@ mod tests {
                 again_ns: now_ns + 200_000,
                 is_idle: false,
                 is_boosted: false,
-                affordable_ns: 0,
             };
             now_ns = glances.next_ns(look, now_ns / 2);
             looks += 1;

@@ -320,9 +320,9 @@ impl Pace {
             self.ask(now, speed, reasons);
         }
         let again_ns = look_again_ns.unwrap_or(now.saturating_add(ASLEEP_NS));
-        let affordable_ns = self.glance(false, again_ns);
+        let paid_ns = self.glance(false, again_ns);
         // A look at once again would be for ever.
-        self.look_ns = look_again_ns.map_or(NEVER, |ns| ns.max(affordable_ns).max(now + 1));
+        self.look_ns = look_again_ns.map_or(NEVER, |ns| ns.max(paid_ns).max(now + 1));
     }
 
     /// Counts a look; until when there shall be no other but for a collection.
@@ -333,7 +333,6 @@ impl Pace {
             again_ns,
             is_idle,
             is_boosted: self.asked == Speed::Peak,
-            affordable_ns: 0,
         };
         let glances = self.glances.as_mut();
         glances.map_or(0, |glances| glances.next_ns(look, loops_ns))

@@ -10,8 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 
 use bobtail_control::{Actuator, ControlError};
 use bobtail_policy::{
-    ASLEEP_NS, Budget, Decider, Decision, LeverFacts, Look, LookAccount, Policy, Reading, Reasons,
-    Speed, Used,
+    ASLEEP_NS, Decider, Decision, LeverFacts, Look, Looks, Policy, Reading, Reasons, Speed, Used,
 };
 
 use crate::act::counters::{Counters, Counts};
@@ -96,8 +95,7 @@ pub struct Driver {
     idle_since_ns: u64,
     counters: &'static Counters,
     counts: Counts,
-    budget: Budget,
-    account: LookAccount,
+    looks: Looks,
     /// When the lever is to hear of its owner, though nothing changes.
     upkeep_at_ns: u64,
     /// Not asked before, since it refused.
@@ -119,7 +117,7 @@ impl Driver {
         facts: LeverFacts,
         actuator: Box<dyn Actuator>,
         counters: &'static Counters,
-        budget: Budget,
+        looks: Looks,
     ) -> Self {
         Self {
             policy,
@@ -130,21 +128,10 @@ impl Driver {
             idle_since_ns: 0,
             counters,
             counts: Counts::default(),
-            budget,
-            account: LookAccount::default(),
+            looks,
             upkeep_at_ns: 0,
             ask_at_ns: 0,
         }
-    }
-
-    /// The shortest time until the next look that can be paid for.
-    fn affordable_ns(&mut self, now_ns: u64, readings: &[(usize, Reading)]) -> u64 {
-        self.budget.period_ns(Used {
-            at_ns: now_ns,
-            own_ns: thread_cpu_ns(),
-            looks: self.counts.looks,
-            loops_ns: readings.iter().map(|(_, reading)| reading.busy_ns()).sum(),
-        })
     }
 
     /// Decides by the readings of all loops, each with its number, and moves the lever. The
@@ -261,14 +248,18 @@ impl Driver {
                 look_ns: now_ns + ASLEEP_NS,
                 is_idle: false,
             });
-            let affordable_ns = self.affordable_ns(now_ns, &readings);
-            let pause = self.account.pause(Look {
+            let look = Look {
                 now_ns,
                 again_ns: next.look_ns,
                 is_idle: next.is_idle,
                 is_boosted: self.speed == Some(Speed::Peak),
-                affordable_ns,
-            });
+            };
+            let used = Used {
+                own_ns: thread_cpu_ns(),
+                looks: self.counts.looks,
+                loops_ns: readings.iter().map(|(_, reading)| reading.busy_ns()).sum(),
+            };
+            let pause = self.looks.pause(look, used);
             IS_ASLEEP.store(pause.is_wakeable, SeqCst);
             wait(seen, pause.until_ns.saturating_sub(monotonic_ns()).max(1));
             IS_ASLEEP.store(false, SeqCst);
@@ -347,7 +338,7 @@ mod tests {
             LeverFacts::default(),
             lever,
             counters,
-            Budget::new(None),
+            Looks::within(None),
         );
         (driver, asked)
     }

@@ -14,7 +14,7 @@ use bobtail_control::topology::parse_list;
 use bobtail_control::{Actuator, Asked, ControlError, Host, Lever, LeverKind};
 use bobtail_daemon::claimed::{Claimed, Tied};
 use bobtail_daemon::client::{Client, ClientError};
-use bobtail_policy::{Budget, LeverFacts, Policy};
+use bobtail_policy::{LeverFacts, Looks, Policy};
 
 use crate::act::counters::COUNTERS;
 use crate::act::driver::Driver;
@@ -81,7 +81,13 @@ fn start(plan: &Plan, policy: Policy) -> Result<(Lever, String), Refusal> {
     let facts = LeverFacts {
         latency_ns: lever.transition_ns.or(imitated_ns).unwrap_or(0),
     };
-    let driver = Driver::new(policy, facts, actuator, &COUNTERS, Budget::new(plan.budget));
+    let driver = Driver::new(
+        policy,
+        facts,
+        actuator,
+        &COUNTERS,
+        Looks::within(plan.budget),
+    );
     let thread = std::thread::Builder::new()
         .name("bobtail-act".into())
         .stack_size(128 << 10);
