@@ -1,5 +1,5 @@
-// The load of one recorded run: the warm-up of live runs, then open-loop Poisson arrivals at a fixed
-// rate, the same for a seed.
+// The load of one recorded run: the warm-up of live runs, then open-loop Poisson arrivals at a
+// fixed rate, the same for a seed.
 //
 //   PORT=N node bench/boost/load.mjs RATE SECONDS SEED
 import { seededRandom } from '../../packages/bobtail/dist/prove/shuffle.js';

@@ -6,8 +6,8 @@
 //     [--services cpu,redis,…] [--tuned=--flag] [--seconds-max S] [--scratch DIR]
 //
 // First all is recorded, which is what wants a quiet machine, then replayed. A run goes on where
-// the last one stopped. `run.mjs` has to have run before: a service is recorded at the rate at which
-// its loop is as busy as it was live, since recording costs more than sensing. A tuned arm is
+// the last one stopped. `run.mjs` has to have run before: a service is recorded at the rate at
+// which its loop is as busy as it was live, since recording costs more than sensing. A tuned arm is
 // replayed on a recording with its flags: a replay cannot know what V8 would collect.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -57,7 +57,7 @@ const nameOf = ({ service, kind, seed }) => `${service}-${kind}-${seed}`;
 const recordingOf = (cell) => join(values.scratch, nameOf(cell));
 const answerOf = (cell) => join(values.out, 'predicted', `${nameOf(cell)}.json`);
 
-/** Records a service at the base speed; gives the share of the time that the host took meanwhile. */
+/** Records a service at the base speed; gives the share of the time that the host took. */
 async function recordAtBase({ service, kind, folder, seed, ratePerS, seconds }, environment) {
   const flags = kind === 'tuned' ? values.tuned.split(' ') : [];
   const load = { ratePerS, seconds, seed };

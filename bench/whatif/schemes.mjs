@@ -5,8 +5,8 @@
 //
 // Each answer is written when it is there (`SERVICE-SEED.json`), so a run that was cut off goes on.
 // With `--recordings` the recordings are kept there, and those that are there are not made again.
-// A recording from which the host took more than half a per cent is made again. Two CPUs: the service
-// on one, the load and databases on the other.
+// A recording from which the host took more than half a per cent is made again. Two CPUs: the
+// service on one, the load and databases on the other.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, release, tmpdir } from 'node:os';

@@ -172,7 +172,7 @@ impl Tiler<'_> {
         }
     }
 
-    /// When the kernel told that there was something to read, where the stamp is that of more bytes,
+    /// When the kernel told that there was something to read, where the stamp is that of more,
     /// which came while others of the same answer ran. Of several requests that ask on a connection
     /// the first may have waited for the loop since then; who asked later was answered later.
     fn told_before(&self, event: &LoopEvent, ready_ns: Ns) -> Option<Ns> {

@@ -4,8 +4,8 @@
 //! No threshold fits all loops: the `share` at which `deadline` does better than Combined for less
 //! is 0.1 on one service and 0.3 on another. What Combined would spend fits each, and is told by
 //! Combined itself, deciding on the same readings and driving nothing. This has an account: it gets
-//! `spend` of the time that Combined would boost, and pays for its own boosts. The more is left, the
-//! more backlogs count as late. What is not late is not boosted: a driver looks at most every
+//! `spend` of the time that Combined would boost, and pays for its own boosts. The more is left,
+//! the more backlogs count as late. What is not late is not boosted: a driver looks at most every
 //! millisecond or so (its budget), and so long a boost of a short event lasts.
 
 use std::fmt;
