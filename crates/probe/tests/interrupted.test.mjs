@@ -117,10 +117,11 @@ for (const node of nodes) {
       assert.equal(slices.length, 50);
       // V8 holds a mutex when it stops the thread, which needs it. Where the thread slept for it,
       // it did so about once in each of these on Node 20 and 22. It cannot but sleep where the
-      // watchdog loses its processor with the mutex in hand: each such loss excuses one.
-      const waited = slices.reduce((all, slice) => all + slice.waited, 0);
+      // watchdog loses its processor with the mutex in hand: each such loss excuses one. What V8
+      // waits for by itself it does many times in a few of them, when the function is hot anew.
+      const waited = slices.filter((slice) => slice.waited > 0).length;
       const excused = slices.length / 3 + 3 + watchdogInterrupted;
-      t.diagnostic(`waited ${waited} times, watchdog interrupted ${watchdogInterrupted} times`);
+      t.diagnostic(`waited in ${waited} slices, watchdog interrupted ${watchdogInterrupted} times`);
       assert.ok(waited <= excused, JSON.stringify({ excused, slices }));
     });
 
