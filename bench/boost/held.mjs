@@ -2,7 +2,8 @@
 //
 // A recorded loop cannot be boosted as well: both want its hooks. So `boost --policy static:F` runs
 // around a server that nobody asks, on the servers' core, while the service is recorded there.
-import { renameSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bobtailMeanwhile, MAIN } from '../harness/bobtail.mjs';
@@ -16,13 +17,25 @@ const POLICIES = { 2.6: 'static:base', 3.3: 'static:3.3', 4: 'static:peak' };
 /** Frequencies in GHz that can be held. */
 export const FREQUENCIES = Object.keys(POLICIES);
 
-/** Holds the frequency of the servers' core until it is stopped. */
-export function hold(ghz) {
+/**
+ * Holds the frequency of the servers' core until it is stopped, which tells whether it was held: a
+ * lever whose speed is off, since the host took time while it was calibrated, drives nothing.
+ */
+export async function hold(ghz) {
+  const folder = mkdtempSync(join(tmpdir(), 'bobtail-bench-held-'));
+  const out = join(folder, 'boost.json');
   const lever = ['--actuator', 'emulated', '--cpu', String(SERVER_CORE)];
-  const policy = ['--policy', POLICIES[ghz], '--quiet'];
+  const policy = ['--policy', POLICIES[ghz], '--quiet', '--out', out];
   const server = ['taskset', '-c', String(LOAD_CORE), process.execPath, join(here, 'idle.mjs')];
   const args = [MAIN, 'boost', ...lever, ...policy, '--', ...server];
-  return Running.start(args, { env: {}, core: LOAD_CORE });
+  const running = await Running.start(args, { env: {}, core: LOAD_CORE });
+  const stop = async () => {
+    await running.stop();
+    const { refused } = JSON.parse(readFileSync(out, 'utf8'));
+    rmSync(folder, { recursive: true });
+    return refused === null;
+  };
+  return { stop };
 }
 
 /**

@@ -57,18 +57,22 @@ const nameOf = ({ service, kind, seed }) => `${service}-${kind}-${seed}`;
 const recordingOf = (cell) => join(values.scratch, nameOf(cell));
 const answerOf = (cell) => join(values.out, 'predicted', `${nameOf(cell)}.json`);
 
-/** Records a service at the base speed; gives the share of the time that the host took. */
+/**
+ * Records a service at the base speed; gives the share of the time that the host took, all of it
+ * where that speed was not held.
+ */
 async function recordAtBase({ service, kind, folder, seed, ratePerS, seconds }, environment) {
   const flags = kind === 'tuned' ? values.tuned.split(' ') : [];
   const load = { ratePerS, seconds, seed };
   const holder = await hold(2.6);
   const [stolenBeforeNs, sinceMs] = [stolenNs(), performance.now()];
+  let isHeld = false;
   try {
     await record({ service, folder, node: values.node, flags, environment, ...load });
   } finally {
-    await holder.stop();
+    isHeld = await holder.stop();
   }
-  return (stolenNs() - stolenBeforeNs) / ((performance.now() - sinceMs) * 1e6);
+  return isHeld ? (stolenNs() - stolenBeforeNs) / ((performance.now() - sinceMs) * 1e6) : 1;
 }
 
 /** How busy the loop was live, as a share of the time in which the base speed lets it run. */

@@ -7,7 +7,7 @@
 // I/O is what `bobtail report` says it is. First all is recorded, which is what wants a quiet
 // machine, then reported. A run goes on where the last one stopped. The rates are those of
 // `run.mjs`, which has to have run before.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -55,24 +55,33 @@ const cells = Array.from({ length: Number(values.rounds) }, (_, index) => index 
 );
 const folderOf = (service, { round, ghz }) => join(values.scratch, `${service}-${ghz}-${round}`);
 
+/** Records services at one frequency; false when time is up. */
+async function recordCell(cell, left, rates, environment) {
+  const holder = await hold(cell.ghz);
+  try {
+    for (const service of left) {
+      if (isOverdue()) return false;
+      const load = { ratePerS: rates[service], seconds, seed: cell.round };
+      const folder = folderOf(service, cell);
+      await record({ service, folder, node: values.node, environment, ...load });
+      process.stderr.write(`${service} · round ${cell.round} · ${cell.ghz} GHz\n`);
+    }
+    return true;
+  } finally {
+    if (!(await holder.stop())) {
+      process.stderr.write(`${cell.ghz} GHz were not held: again\n`);
+      for (const service of left) rmSync(folderOf(service, cell), { recursive: true, force: true });
+    }
+  }
+}
+
 /** Records what is not there yet; false when time is up. */
 async function recordAll(environment) {
   const rates = JSON.parse(readFileSync(join(values.out, 'rates.json'), 'utf8'));
   for (const cell of cells) {
-    const left = services.filter((service) => !existsSync(folderOf(service, cell)));
-    if (left.length === 0) continue;
-    if (isOverdue()) return false;
-    const holder = await hold(cell.ghz);
-    try {
-      for (const service of left) {
-        if (isOverdue()) return false;
-        const load = { ratePerS: rates[service], seconds, seed: cell.round };
-        const folder = folderOf(service, cell);
-        await record({ service, folder, node: values.node, environment, ...load });
-        process.stderr.write(`${service} · round ${cell.round} · ${cell.ghz} GHz\n`);
-      }
-    } finally {
-      await holder.stop();
+    const missing = () => services.filter((service) => !existsSync(folderOf(service, cell)));
+    while (missing().length > 0) {
+      if (isOverdue() || !(await recordCell(cell, missing(), rates, environment))) return false;
     }
   }
   return true;
