@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { bobtailMeanwhile } from '../harness/bobtail.mjs';
-import { stolenNs } from '../harness/cpu.mjs';
+import { stolenSince } from '../harness/cpu.mjs';
 import { ARMS, BASE, BASE_SPEED, SERVICES, TUNED } from './arms.mjs';
 import { cellsIn } from './cells.mjs';
 import { hold, record } from './held.mjs';
@@ -65,14 +65,14 @@ async function recordAtBase({ service, kind, folder, seed, ratePerS, seconds }, 
   const flags = kind === 'tuned' ? values.tuned.split(' ') : [];
   const load = { ratePerS, seconds, seed };
   const holder = await hold(2.6);
-  const [stolenBeforeNs, sinceMs] = [stolenNs(), performance.now()];
+  const stolenShare = stolenSince();
   let isHeld = false;
   try {
     await record({ service, folder, node: values.node, flags, environment, ...load });
   } finally {
     isHeld = await holder.stop();
   }
-  return isHeld ? (stolenNs() - stolenBeforeNs) / ((performance.now() - sinceMs) * 1e6) : 1;
+  return isHeld ? stolenShare() : 1;
 }
 
 /** How busy the loop was live, as a share of the time in which the base speed lets it run. */

@@ -16,7 +16,7 @@ import { cpus, loadavg, release } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
-import { collectsAlone, stolenNs, yieldToDatabases } from '../harness/cpu.mjs';
+import { collectsAlone, stolenSince, yieldToDatabases } from '../harness/cpu.mjs';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { closedLoop, openLoop } from '../harness/open-loop.mjs';
 import { StolenWatch } from '../harness/stolen.mjs';
@@ -100,13 +100,13 @@ async function cell(service, arm, round, ratePerS, context) {
   const { connections } = started;
   await warm(connections);
   for (let settled = 0; settled < SETTLED_MAX; settled += 1) {
-    const [before, sinceMs] = [stolenNs(), performance.now()];
+    const stolenWhileSettling = stolenSince();
     const random = seededRandom(seed + 1 + settled);
     await openLoop(connections, { requests, ratePerS, durationMs: SETTLE_MS, random });
-    if (stolenNs() - before <= STOLEN_MAX * (performance.now() - sinceMs) * 1e6) break;
+    if (stolenWhileSettling() <= STOLEN_MAX) break;
   }
   const [loopNs, cpuNs, atMs] = [started.loopNs(), started.cpuNs(), performance.now()];
-  const stolenBeforeNs = stolenNs();
+  const stolen = stolenSince();
   const watch = new StolenWatch();
   const { latenciesMs, dueMs, failed, unanswered } = await openLoop(connections, {
     requests,
@@ -118,7 +118,7 @@ async function cell(service, arm, round, ratePerS, context) {
   const wallNs = (performance.now() - atMs) * 1e6;
   const loopShare = (started.loopNs() - loopNs) / wallNs;
   const cpuShare = (started.cpuNs() - cpuNs) / wallNs;
-  const stolenShare = (stolenNs() - stolenBeforeNs) / wallNs;
+  const stolenShare = stolen();
   const boost = await started.stop();
   if (boost.refused !== null) throw new NotDriven(boost.refused);
   const histogram = new LatencyHistogram();

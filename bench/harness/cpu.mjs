@@ -38,6 +38,12 @@ export function stolenNs() {
   return Number(all.trim().split(/\s+/)[8]) * 1e7;
 }
 
+/** A function that tells what the host took since now, as a share of one CPU. */
+export function stolenSince() {
+  const [beforeNs, sinceMs] = [stolenNs(), performance.now()];
+  return () => (stolenNs() - beforeNs) / ((performance.now() - sinceMs) * 1e6);
+}
+
 /** Keeps every thread of `pid`, and what it starts from now on, on one core. */
 export function pin(pid, core) {
   execFileSync('taskset', ['-acp', String(core), String(pid)], { stdio: 'ignore' });

@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startServices } from '../../workloads/harness/services.mjs';
 import { bobtail } from '../harness/bobtail.mjs';
-import { LOAD_CORE, pin, SERVER_CORE, stolenNs } from '../harness/cpu.mjs';
+import { LOAD_CORE, pin, SERVER_CORE, stolenSince } from '../harness/cpu.mjs';
 import { SCHEMES } from './schemes-list.mjs';
 import { SERVICES, WARMUP_S } from './services.mjs';
 
@@ -70,9 +70,9 @@ for (const name of values.services.split(',')) {
   if (existsSync(file)) continue;
   const out = join(kept, `${name}-${values.seed}.bobtail`);
   while (!existsSync(out)) {
-    const [stolenBeforeNs, sinceMs] = [stolenNs(), performance.now()];
+    const stolenShare = stolenSince();
     await record(SERVICES[name], out);
-    const stolen = (stolenNs() - stolenBeforeNs) / ((performance.now() - sinceMs) * 1e6);
+    const stolen = stolenShare();
     process.stderr.write(`${name}: the host took ${(stolen * 100).toFixed(2)} %\n`);
     if (stolen > STOLEN_MAX) rmSync(out, { recursive: true });
   }
