@@ -8,8 +8,9 @@
 // Needs root (real-time threads) and two CPUs: the servers on one, load and databases on the other.
 // Each cell is written when it is done, and a run goes on where the last one stopped: a round that
 // was cut off (`--seconds-max`, Ctrl-C) is completed by the next run. `tables.mjs` makes tables.
-// Requests that came while the host took time from this machine are left out (and counted), and a
-// cell of which that is too many is measured again (the first is kept in `stolen.jsonl`).
+// Requests that came while the host took time from this machine are left out (and counted), and
+// others come in their place; a cell of which that is too many is measured again (the first is kept
+// in `stolen.jsonl`).
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, release } from 'node:os';
@@ -46,8 +47,10 @@ const CALIBRATION_TRIALS = 3;
 const UTILISATION = 0.475;
 /** Of one CPU, before a cell begins. */
 const STOLEN_MAX = 0.02;
-/** Requests that came while the host took time, by those that are left. */
-const LEFT_OUT_MAX = 0.5;
+/** As long as what is wanted takes on a machine that is left alone: half may be left out. */
+const PROLONGED_MAX = 2;
+/** Of the requests that are wanted: arrivals are random. */
+const KEPT_MIN = 0.95;
 /** Of a cell; one that the host spoiled is never kept. */
 const TRIALS_MAX = 20;
 const REFUSALS_MAX = 20;
@@ -108,11 +111,13 @@ async function cell(service, arm, round, ratePerS, context) {
   const [loopNs, cpuNs, atMs] = [started.loopNs(), started.cpuNs(), performance.now()];
   const stolen = stolenSince();
   const watch = new StolenWatch();
+  const wantedMs = (Number(values.requests) / ratePerS) * 1000;
   const { latenciesMs, dueMs, failed, unanswered } = await openLoop(connections, {
     requests,
     ratePerS,
-    durationMs: (Number(values.requests) / ratePerS) * 1000,
+    durationMs: PROLONGED_MAX * wantedMs,
     random: seededRandom(seed),
+    isEnough: () => watch.undisturbedMs() >= wantedMs,
   });
   const isTaken = watch.stop();
   const wallNs = (performance.now() - atMs) * 1e6;
@@ -159,7 +164,7 @@ async function driven(take) {
 async function quietCell(service, ...what) {
   for (let trial = 0; trial < TRIALS_MAX; trial += 1) {
     const measured = await driven(() => cell(service, ...what));
-    if (measured.leftOut <= LEFT_OUT_MAX * measured.requests) return measured;
+    if (measured.requests >= KEPT_MIN * Number(values.requests)) return measured;
     appendFileSync(
       join(values.out, 'stolen.jsonl'),
       `${JSON.stringify({ service: nameOf(service), ...measured })}\n`,

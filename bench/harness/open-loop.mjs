@@ -104,12 +104,13 @@ function arrivals(ratePerS, durationMs, random) {
 }
 
 /**
- * Sends requests at `ratePerS` for `durationMs`, one after the other from `requests`; the same
- * arrivals with the same `random`.
+ * Sends requests at `ratePerS` for `durationMs`, or until `isEnough`, one after the other from
+ * `requests`; the same arrivals with the same `random`.
  * @returns `{latenciesMs, dueMs, failed, unanswered}`; `dueMs` has, by `performance.now`, when the
  *   request of each latency was due
  */
-export function openLoop(connections, { requests, ratePerS, durationMs, random = Math.random }) {
+export function openLoop(connections, load) {
+  const { requests, ratePerS, durationMs, random = Math.random, isEnough = () => false } = load;
   const due = arrivals(ratePerS, durationMs, random);
   const latenciesMs = [];
   const dueMs = [];
@@ -126,7 +127,14 @@ export function openLoop(connections, { requests, ratePerS, durationMs, random =
       const unanswered = due.length - latenciesMs.length - failed;
       resolve({ latenciesMs, dueMs, failed, unanswered });
     };
-    const limit = setTimeout(end, durationMs + ANSWER_MS_MAX);
+    let limit = setTimeout(end, durationMs + ANSWER_MS_MAX);
+    /** What was sent is all; its answers are waited for. */
+    const cutOff = () => {
+      due.length = sent;
+      clearTimeout(limit);
+      if (open === 0) end();
+      else limit = setTimeout(end, ANSWER_MS_MAX);
+    };
     const send = (connection, index) => {
       connection.done = (ok, freed) => {
         // A service that could not keep up answers during another slice: too late to count.
@@ -146,6 +154,10 @@ export function openLoop(connections, { requests, ratePerS, durationMs, random =
       connection.socket.write(requests[index % requests.length]);
     };
     const step = () => {
+      if (isEnough()) {
+        cutOff();
+        return;
+      }
       const nowMs = performance.now() - startMs;
       while (sent < due.length && due[sent] <= nowMs) {
         const connection = connections.take();

@@ -13,26 +13,38 @@ const AFTER_MS = 200;
 
 /** Looks until it is stopped. */
 export class StolenWatch {
-  #looks = [];
-  #timer;
+  /** From when to when what came is to be left out, in order and apart from each other. */
+  #windows = [];
+  #leftOutMs = 0;
+  #startMs = performance.now();
+  #look = { ms: this.#startMs, ns: stolenNs() };
+  #timer = setInterval(() => this.#lookAgain(), LOOK_MS);
 
-  constructor() {
-    this.#look();
-    this.#timer = setInterval(() => this.#look(), LOOK_MS);
+  #lookAgain() {
+    const before = this.#look;
+    this.#look = { ms: performance.now(), ns: stolenNs() };
+    if (this.#look.ns === before.ns) return;
+    const last = this.#windows.at(-1);
+    const fromMs = before.ms - BEFORE_MS;
+    const toMs = this.#look.ms + AFTER_MS;
+    if (last && fromMs <= last.toMs) {
+      this.#leftOutMs += toMs - last.toMs;
+      last.toMs = toMs;
+    } else {
+      this.#leftOutMs += toMs - fromMs;
+      this.#windows.push({ fromMs, toMs });
+    }
   }
 
-  #look() {
-    this.#looks.push([performance.now(), stolenNs()]);
+  /** How long this machine was left alone so far, by the last look. */
+  undisturbedMs() {
+    return Math.max(0, this.#look.ms - this.#startMs - this.#leftOutMs);
   }
 
   /** A function that tells whether a moment (ms of `performance.now`) is to be left out. */
   stop() {
     clearInterval(this.#timer);
-    this.#look();
-    const taken = this.#looks
-      .slice(1)
-      .map(([atMs, ns], index) => [this.#looks[index][0], atMs, ns > this.#looks[index][1]])
-      .filter(([, , wasTaken]) => wasTaken);
-    return (ms) => taken.some(([from, to]) => ms > from - BEFORE_MS && ms < to + AFTER_MS);
+    this.#lookAgain();
+    return (ms) => this.#windows.some(({ fromMs, toMs }) => ms > fromMs && ms < toMs);
   }
 }
