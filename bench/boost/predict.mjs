@@ -7,15 +7,15 @@
 //
 // First all is recorded, which is what wants a quiet machine, then replayed. A run goes on where
 // the last one stopped. `run.mjs` has to have run before: a service is recorded at the rate at
-// which its loop is as busy as it was live, since recording costs more than sensing. A tuned arm is
-// replayed on a recording with its flags: a replay cannot know what V8 would collect.
+// which its loop is as busy as it was live, since recording costs more than sensing and the core is
+// not always as fast. A tuned arm is replayed on a recording with its flags: a replay cannot know
+// what V8 would collect.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { bobtailMeanwhile } from '../harness/bobtail.mjs';
-import { stolenSince } from '../harness/cpu.mjs';
 import { ARMS, BASE, BASE_SPEED, SERVICES, TUNED } from './arms.mjs';
 import { cellsIn } from './cells.mjs';
 import { hold, record } from './held.mjs';
@@ -35,12 +35,10 @@ const { values } = parseArgs({
   },
 });
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** Of one CPU, while it is recorded: what the host stalls, every replay stalls. */
-const STOLEN_MAX = 0.001;
-const PILOT_STOLEN_MAX = 0.01;
-/** Tries of rates, and how long each is recorded. */
-const PILOTS = 3;
-const PILOT_S = 8;
+/** Of the requests that are wanted: what came while the host took time counts in no replay. */
+const KEPT_MIN = 0.95;
+/** By how much a recorded loop may be more or less busy than live: what is not is made again. */
+const BUSY_OFF_MAX = 0.05;
 /** Exit code: the recording lacks what a replay needs, or the replay is off without a change. */
 const NOT_REPLAYABLE = 81;
 const KINDS = ['plain', 'tuned'];
@@ -57,68 +55,18 @@ const nameOf = ({ service, kind, seed }) => `${service}-${kind}-${seed}`;
 const recordingOf = (cell) => join(values.scratch, nameOf(cell));
 const answerOf = (cell) => join(values.out, 'predicted', `${nameOf(cell)}.json`);
 
-/**
- * Records a service at the base speed; gives the share of the time that the host took, all of it
- * where that speed was not held.
- */
+/** Records a service at the base speed; gives whether that was held. */
 async function recordAtBase({ service, kind, folder, seed, ratePerS, seconds }, environment) {
   const flags = kind === 'tuned' ? values.tuned.split(' ') : [];
   const load = { ratePerS, seconds, seed };
   const holder = await hold(2.6);
-  const stolenShare = stolenSince();
   let isHeld = false;
   try {
     await record({ service, folder, node: values.node, flags, environment, ...load });
   } finally {
     isHeld = await holder.stop();
   }
-  return isHeld ? stolenShare() : 1;
-}
-
-/** How busy the loop was live, as a share of the time in which the base speed lets it run. */
-function liveUse(service) {
-  const cells = cellsIn(values.out).get(service)?.get(BASE);
-  if (cells === undefined) throw new Error(`no live ${BASE} of ${service}: run run.mjs first`);
-  return cells.reduce((sum, { loopShare }) => sum + loopShare, 0) / cells.length / BASE_SPEED;
-}
-
-/** Requests per second at which the recorded loop is as busy; kept. */
-async function rateOf(service, environment) {
-  const path = join(values.out, 'predicted', 'rates.json');
-  const known = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
-  if (known[service] !== undefined) return known[service];
-  const target = liveUse(service);
-  let ratePerS = JSON.parse(readFileSync(join(values.out, 'rates.json'), 'utf8'))[service];
-  const folder = join(values.scratch, `${service}-pilot`);
-  for (let pilot = 0; pilot < PILOTS; ) {
-    const how = { service, kind: 'plain', folder, seed: pilot, ratePerS, seconds: PILOT_S };
-    const stolen = await recordAtBase(how, environment);
-    const { unchanged } = JSON.parse(await bobtailMeanwhile(['whatif', folder, '--json']));
-    rmSync(folder, { recursive: true });
-    process.stderr.write(`${service} at ${ratePerS}/s: busy ${unchanged.loopUse.toFixed(2)}\n`);
-    if (stolen > PILOT_STOLEN_MAX) continue;
-    ratePerS = Math.round((ratePerS * target) / unchanged.loopUse);
-    pilot += 1;
-  }
-  writeFileSync(path, `${JSON.stringify({ ...known, [service]: ratePerS }, null, 2)}\n`);
-  return ratePerS;
-}
-
-/** Records what is not there yet; false when time is up. */
-async function recordAll(environment) {
-  for (const cell of cells) {
-    const folder = recordingOf(cell);
-    while (!existsSync(answerOf(cell)) && !existsSync(folder)) {
-      if (isOverdue()) return false;
-      const ratePerS = await rateOf(cell.service, environment);
-      const seconds = Number(values.requests) / ratePerS;
-      const stolen = await recordAtBase({ ...cell, folder, ratePerS, seconds }, environment);
-      if (stolen > STOLEN_MAX) rmSync(folder, { recursive: true });
-      const told = stolen > STOLEN_MAX ? 'spoiled' : 'recorded';
-      process.stderr.write(`${nameOf(cell)} ${told}, ${(stolen * 100).toFixed(2)} % stolen\n`);
-    }
-  }
-  return true;
+  return isHeld;
 }
 
 /** The answer, or why a recording cannot be replayed. */
@@ -133,6 +81,49 @@ async function answerTo(args) {
       .split(' (');
     return { refused: why };
   }
+}
+
+/** What the replay of a recording without a change tells, or why there is none. */
+function unchangedReplay(folder) {
+  return answerTo(['whatif', folder, '--json']);
+}
+
+/** How busy the loop was live, as a share of the time in which the base speed lets it run. */
+function liveUse({ service, kind }) {
+  const arm = { plain: BASE, tuned: 'gc-boost-tuned' }[kind];
+  const cells = cellsIn(values.out).get(service)?.get(arm);
+  if (cells === undefined) throw new Error(`no live ${arm} of ${service}: run run.mjs first`);
+  return cells.reduce((sum, { loopShare }) => sum + loopShare, 0) / cells.length / BASE_SPEED;
+}
+
+/** Records one that is whole and as busy as live; false when time is up. */
+async function recordAsBusy(cell, environment) {
+  const folder = recordingOf(cell);
+  const target = liveUse(cell);
+  let { ratePerS } = JSON.parse(readFileSync(join(values.out, 'rates.json'), 'utf8'))[cell.service];
+  for (;;) {
+    if (isOverdue()) return false;
+    const seconds = Number(values.requests) / ratePerS;
+    const isHeld = await recordAtBase({ ...cell, folder, ratePerS, seconds }, environment);
+    const { refused, unchanged, requests } = await unchangedReplay(folder);
+    const use = unchanged?.loopUse ?? Number.NaN;
+    const isWhole = isHeld && requests >= KEPT_MIN * Number(values.requests);
+    const told =
+      refused ?? `${requests} requests, ${Math.round(ratePerS)}/s, busy ${use.toFixed(3)}`;
+    process.stderr.write(`${nameOf(cell)}: ${told} of ${target.toFixed(3)}\n`);
+    if (isWhole && Math.abs(Math.log(use / target)) <= BUSY_OFF_MAX) return true;
+    rmSync(folder, { recursive: true });
+    if (use > 0) ratePerS *= target / use;
+  }
+}
+
+/** Records what is not there yet; false when time is up. */
+async function recordAll(environment) {
+  for (const cell of cells) {
+    if (existsSync(answerOf(cell)) || existsSync(recordingOf(cell))) continue;
+    if (!(await recordAsBusy(cell, environment))) return false;
+  }
+  return true;
 }
 
 /** Replays a recording under the policies of the arms that have its flags. */

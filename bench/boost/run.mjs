@@ -8,6 +8,8 @@
 // Needs root (real-time threads) and two CPUs: the servers on one, load and databases on the other.
 // Each cell is written when it is done, and a run goes on where the last one stopped: a round that
 // was cut off (`--seconds-max`, Ctrl-C) is completed by the next run. `tables.mjs` makes tables.
+// A cell begins when the core is as fast as it was when the rate was set, and is measured again if
+// it is not any more when it ends.
 // Requests that came while the host took time from this machine are left out (and counted), and
 // others come in their place; a cell of which that is too many is measured again (the first is kept
 // in `stolen.jsonl`).
@@ -24,7 +26,8 @@ import { StolenWatch } from '../harness/stolen.mjs';
 import { ARMS, armsOf, BASE, BASE_SPEED, LATENCY_DEFAULT, SERVICES, TUNED } from './arms.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { BoostedService } from './service.mjs';
-import { CONCURRENCY, requests, SETTLE_MS, warm } from './warm.mjs';
+import { isAsFast, SpeedProbe } from './speed.mjs';
+import { CONCURRENCY, PROLONGED_MAX, requests, SETTLE_MS, warm } from './warm.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
 const { values } = parseArgs({
@@ -41,21 +44,19 @@ const { values } = parseArgs({
     out: text(join('bench', 'runs', `${new Date().toISOString().slice(0, 10)}-boost`)),
   },
 });
-const CALIBRATION_MS = 3000;
-const CALIBRATION_TRIALS = 3;
+const CALIBRATION_MS = 6000;
+const CALIBRATION_TRIALS = 5;
 /** Of what the service answers at base when it is never idle: the paper's are half busy. */
 const UTILISATION = 0.475;
 /** Of one CPU, before a cell begins. */
 const STOLEN_MAX = 0.02;
-/** As long as what is wanted takes on a machine that is left alone: half may be left out. */
-const PROLONGED_MAX = 2;
 /** Of the requests that are wanted: arrivals are random. */
 const KEPT_MIN = 0.95;
 /** Of a cell; one that the host spoiled is never kept. */
 const TRIALS_MAX = 20;
 const REFUSALS_MAX = 20;
 /** How often it looks whether the host leaves this machine alone before it begins. */
-const SETTLED_MAX = 40;
+const SETTLED_MAX = 3;
 
 /** The service ran without its policy. */
 class NotDriven extends Error {}
@@ -63,9 +64,9 @@ class NotDriven extends Error {}
 const isOverdue = overdueAfter(Number(values['seconds-max']));
 
 /**
- * Requests per second that keep the server's loops busy for `UTILISATION` of the time; kept. Open
- * load costs more per request than a closed loop, which finds the loop always awake, so that is
- * only where it begins.
+ * Requests per second that keep the server's loops busy for `UTILISATION` of the time, on a core
+ * that does a unit in `unitMs`; kept. Open load costs more per request than a closed loop, which
+ * finds the loop always awake, so that is only where it begins.
  */
 async function rateOf(service, context) {
   const path = join(values.out, 'rates.json');
@@ -76,19 +77,32 @@ async function rateOf(service, context) {
   const started = await BoostedService.start({ ...context, service, arm, seed: 1 });
   const load = { requests, concurrency: CONCURRENCY, durationMs: CALIBRATION_MS };
   await warm(started.connections);
+  // One speed for all services: that at which the first was calibrated.
+  const [first] = Object.values(known);
+  const unitMs = first?.unitMs ?? (await context.speed.unitMs());
+  await context.speed.until(unitMs);
   const answered = await closedLoop(started.connections, load);
-  let ratePerS = (answered / (CALIBRATION_MS / 1000)) * UTILISATION;
-  for (let trial = 0; trial < CALIBRATION_TRIALS; trial += 1) {
-    const [loopNs, atMs] = [started.loopNs(), performance.now()];
-    await openLoop(started.connections, { requests, ratePerS, durationMs: CALIBRATION_MS });
-    const loopShare = (started.loopNs() - loopNs) / ((performance.now() - atMs) * 1e6);
-    ratePerS *= UTILISATION / (loopShare / BASE_SPEED);
+  const rate = { ratePerS: (answered / (CALIBRATION_MS / 1000)) * UTILISATION, unitMs };
+  for (let trials = 0; trials < CALIBRATION_TRIALS; ) {
+    const loopShare = await steadyShare(started, rate, context);
+    if (loopShare === null) continue;
+    rate.ratePerS *= (UTILISATION * BASE_SPEED) / loopShare;
+    trials += 1;
   }
   const { refused } = await started.stop();
   if (refused !== null) throw new NotDriven(refused);
-  const rate = Math.round(ratePerS);
+  rate.ratePerS = Math.round(rate.ratePerS);
   writeFileSync(path, `${JSON.stringify({ ...known, [name]: rate }, null, 2)}\n`);
   return rate;
+}
+
+/** How busy the loops are at a rate; null where the core did not stay as fast. */
+async function steadyShare(started, { ratePerS, unitMs }, { speed }) {
+  await speed.until(unitMs);
+  const [loopNs, atMs] = [started.loopNs(), performance.now()];
+  await openLoop(started.connections, { requests, ratePerS, durationMs: CALIBRATION_MS });
+  const loopShare = (started.loopNs() - loopNs) / ((performance.now() - atMs) * 1e6);
+  return isAsFast(await speed.unitMs(), unitMs) ? loopShare : null;
 }
 
 function nameOf(service) {
@@ -96,9 +110,11 @@ function nameOf(service) {
 }
 
 /** One arm in one round. */
-async function cell(service, arm, round, ratePerS, context) {
+async function cell(service, arm, round, rate, context) {
   const flags = arm.isTuned ? values.tuned.split(' ') : [];
   const seed = round * 1000 + 7;
+  const { ratePerS } = rate;
+  const unitMs = [await context.speed.until(rate.unitMs)];
   const started = await BoostedService.start({ ...context, service, arm, flags, seed });
   const { connections } = started;
   await warm(connections);
@@ -108,6 +124,7 @@ async function cell(service, arm, round, ratePerS, context) {
     await openLoop(connections, { requests, ratePerS, durationMs: SETTLE_MS, random });
     if (stolenWhileSettling() <= STOLEN_MAX) break;
   }
+  const before = await started.counters();
   const [loopNs, cpuNs, atMs] = [started.loopNs(), started.cpuNs(), performance.now()];
   const stolen = stolenSince();
   const watch = new StolenWatch();
@@ -124,18 +141,21 @@ async function cell(service, arm, round, ratePerS, context) {
   const loopShare = (started.loopNs() - loopNs) / wallNs;
   const cpuShare = (started.cpuNs() - cpuNs) / wallNs;
   const stolenShare = stolen();
+  const after = await started.counters();
   const boost = await started.stop();
+  unitMs.push(await context.speed.unitMs());
   if (boost.refused !== null) throw new NotDriven(boost.refused);
   const histogram = new LatencyHistogram();
   latenciesMs.forEach((ms, index) => {
     if (!isTaken(dueMs[index])) histogram.add(ms);
   });
   const leftOut = latenciesMs.length - histogram.count;
-  const { counters, boostedShare, energy } = boost;
+  const measured = measuredShare(boost, before, after);
   return {
     ...{ round, arm: arm.name, policy: boost.policy, latency: arm.latency, flags, seed },
     ...{
       ratePerS,
+      unitMs,
       requests: histogram.count,
       failed,
       unanswered,
@@ -144,8 +164,24 @@ async function cell(service, arm, round, ratePerS, context) {
       stolenShare,
       leftOut,
     },
-    ...{ boosts: counters.boosts, boostedShare, ranNs: boost.ranNs, energy },
+    ...measured,
     ...{ sensed: boost.requests, load: loadavg()[0], latencies: histogram.toText() },
+  };
+}
+
+/**
+ * What the policy did while it was measured, not while the service was warmed up: the energy is
+ * that of the paper's points, of which the summary at the end has the premium of a boost.
+ */
+function measuredShare({ processes, boostedShare, energy }, before, after) {
+  const drivenS = after.drivenS - before.drivenS;
+  const share = Math.min(1, (after.boostedS - before.boostedS) / (drivenS * processes));
+  const premium = boostedShare > 0 ? (energy.relativeToBase - 1) / boostedShare : 0;
+  return {
+    boosts: after.boosts - before.boosts,
+    boostedShare: share,
+    ranNs: drivenS * 1e9,
+    energy: { kind: energy.kind, relativeToBase: 1 + premium * share },
   };
 }
 
@@ -161,10 +197,11 @@ async function driven(take) {
 }
 
 /** A cell again while the host took too much of its time; what is thrown away is kept aside. */
-async function quietCell(service, ...what) {
+async function quietCell(service, arm, round, rate, context) {
   for (let trial = 0; trial < TRIALS_MAX; trial += 1) {
-    const measured = await driven(() => cell(service, ...what));
-    if (measured.requests >= KEPT_MIN * Number(values.requests)) return measured;
+    const measured = await driven(() => cell(service, arm, round, rate, context));
+    const isWhole = measured.requests >= KEPT_MIN * Number(values.requests);
+    if (isWhole && isAsFast(measured.unitMs.at(-1), rate.unitMs)) return measured;
     appendFileSync(
       join(values.out, 'stolen.jsonl'),
       `${JSON.stringify({ service: nameOf(service), ...measured })}\n`,
@@ -184,17 +221,26 @@ function missing(path, arms) {
 /** All rounds, or as much of them as there is time for. */
 async function run(environment) {
   yieldToDatabases();
-  const context = { workers: Number(values.workers), node: values.node, environment };
+  const speed = new SpeedProbe(values.node);
+  const context = { workers: Number(values.workers), node: values.node, environment, speed };
   const arms = armsOf(values.arms.split(','), values.latencies.split(','));
   describe();
+  try {
+    await rounds(arms, context);
+  } finally {
+    speed.stop();
+  }
+}
+
+async function rounds(arms, context) {
   for (let round = 1; round <= Number(values.rounds); round += 1) {
     for (const service of services) {
       const path = join(values.out, 'rounds', `${nameOf(service)}-${round}.jsonl`);
       const order = shuffled(missing(path, arms), seededRandom(round * 31 + service.length));
       for (const arm of order) {
         if (isOverdue()) return;
-        const ratePerS = await driven(() => rateOf(service, context));
-        const measured = await quietCell(service, arm, round, ratePerS, context);
+        const rate = await driven(() => rateOf(service, context));
+        const measured = await quietCell(service, arm, round, rate, context);
         appendFileSync(path, `${JSON.stringify(measured)}\n`);
         const p99 = LatencyHistogram.fromText(measured.latencies).percentileMs(99);
         const told = [service, `round ${round}`, arm.name, `p99 ${p99?.toFixed(1)} ms`];

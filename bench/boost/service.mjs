@@ -20,6 +20,8 @@ import { Connections } from '../harness/open-loop.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const CONNECTIONS = 64;
+/** Characters that are kept of what a command writes to its standard error. */
+const SAID_MAX = 10_000;
 
 /** A command that is told to stop, and killed with this process. */
 export class Running {
@@ -29,10 +31,14 @@ export class Running {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     ordinaryPriority(child.pid);
+    const said = { text: '' };
+    child.stderr.on('data', (chunk) => {
+      said.text = (said.text + chunk).slice(-SAID_MAX);
+    });
     const abandon = () => child.kill('SIGTERM');
     process.once('exit', abandon);
     try {
-      return new Running(child, abandon, await listening(child));
+      return new Running(child, abandon, said, await listening(child));
     } catch (error) {
       child.kill('SIGTERM');
       process.off('exit', abandon);
@@ -40,8 +46,13 @@ export class Running {
     }
   }
 
-  constructor(child, abandon, { port, pid }) {
-    Object.assign(this, { child, abandon, port, pid });
+  constructor(child, abandon, said, { port, pid }) {
+    Object.assign(this, { child, abandon, said, port, pid });
+  }
+
+  /** Where `boost --metrics` tells what it does. */
+  get metricsUrl() {
+    return /metrics at (\S+)/.exec(this.said.text)[1];
   }
 
   async stop() {
@@ -61,7 +72,8 @@ export class BoostedService {
     const script = join(here, 'services', `${service}.cjs`);
     const pinned = ['taskset', '-c', String(SERVER_CORE), node, ...flags, script];
     const how = ['--policy', arm.policy, '--latency', milliseconds(arm.latency)];
-    const args = [MAIN, 'boost', ...lever, ...how, '--quiet', '--out', out, '--', ...pinned];
+    const told = ['--quiet', '--metrics', '0', '--out', out];
+    const args = [MAIN, 'boost', ...lever, ...how, ...told, '--', ...pinned];
     const env = { ...environment, SEED: String(seed), WORKERS: String(workers) };
     try {
       const running = await Running.start(args, { env, core: LOAD_CORE });
@@ -73,6 +85,18 @@ export class BoostedService {
       rmSync(folder, { recursive: true, force: true });
       throw error;
     }
+  }
+
+  /** What its driver did so far, as it last told: seconds and a count. */
+  async counters() {
+    const response = await fetch(this.running.metricsUrl);
+    const text = await response.text();
+    const figure = (name) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+    return {
+      boosts: figure('bobtail_boosts_total'),
+      boostedS: figure('bobtail_boosted_seconds_total'),
+      drivenS: figure('bobtail_driven_seconds_total'),
+    };
   }
 
   /** CPU time of the loops' own threads. */

@@ -105,7 +105,9 @@ function ms(histogram, percentile) {
 async function serviceTable(service, arms) {
   const base = arms.get(BASE) ?? [];
   const results = new Map();
-  process.stdout.write(`\n### ${service}, ${base[0]?.ratePerS} requests/s\n\n`);
+  const rates = [...arms.values()].flat().map(({ ratePerS }) => ratePerS);
+  const [least, most] = [Math.min(...rates), Math.max(...rates)];
+  process.stdout.write(`\n### ${service}, ${least} to ${most} requests/s\n\n`);
   const figures = [
     'p50 ms',
     'p99 ms',

@@ -61,7 +61,7 @@ async function recordCell(cell, left, rates, environment) {
   try {
     for (const service of left) {
       if (isOverdue()) return false;
-      const load = { ratePerS: rates[service], seconds, seed: cell.round };
+      const load = { ratePerS: rates[service].ratePerS, seconds, seed: cell.round };
       const folder = folderOf(service, cell);
       await record({ service, folder, node: values.node, environment, ...load });
       process.stderr.write(`${service} · round ${cell.round} · ${cell.ghz} GHz\n`);

@@ -5,8 +5,8 @@
 //
 // Each answer is written when it is there (`SERVICE-SEED.json`), so a run that was cut off goes on.
 // With `--recordings` the recordings are kept there, and those that are there are not made again.
-// A recording from which the host took more than half a per cent is made again. Two CPUs: the
-// service on one, the load and databases on the other.
+// A recording is made again where most requests came while the host took time: no others are left
+// out of the percentiles. Two CPUs: the service on one, the load and databases on the other.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, release, tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startServices } from '../../workloads/harness/services.mjs';
 import { bobtail } from '../harness/bobtail.mjs';
-import { LOAD_CORE, pin, SERVER_CORE, stolenSince } from '../harness/cpu.mjs';
+import { LOAD_CORE, pin, SERVER_CORE } from '../harness/cpu.mjs';
 import { SCHEMES } from './schemes-list.mjs';
 import { SERVICES, WARMUP_S } from './services.mjs';
 
@@ -34,9 +34,6 @@ if (values.out === undefined) {
   process.stderr.write('usage: node bench/whatif/schemes.mjs --out DIR [--services NAME,…]\n');
   process.exit(64);
 }
-
-/** Of one CPU. */
-const STOLEN_MAX = 0.005;
 
 /** Records a service under its load into `out`, which is there only when it is whole. */
 async function record({ needs, command, folder, load, env }, out) {
@@ -70,11 +67,10 @@ for (const name of values.services.split(',')) {
   if (existsSync(file)) continue;
   const out = join(kept, `${name}-${values.seed}.bobtail`);
   while (!existsSync(out)) {
-    const stolenShare = stolenSince();
     await record(SERVICES[name], out);
-    const stolen = stolenShare();
-    process.stderr.write(`${name}: the host took ${(stolen * 100).toFixed(2)} %\n`);
-    if (stolen > STOLEN_MAX) rmSync(out, { recursive: true });
+    const { requests, leftOutRequests } = JSON.parse(bobtail(['whatif', out, '--json']));
+    process.stderr.write(`${name}: of ${requests} requests, ${leftOutRequests} left out\n`);
+    if (leftOutRequests === null) rmSync(out, { recursive: true });
   }
   if (values['record-only']) continue;
   const policies = Object.values(SCHEMES).flatMap(({ policy }) => {

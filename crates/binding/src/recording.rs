@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bobtail_breakdown::report::{Outcome, Unavailable};
-use bobtail_breakdown::{Heap, Measured, Throttled};
+use bobtail_breakdown::{Heap, Measured, StolenInterval, Throttled};
 use bobtail_trace::record::RequestId;
 use bobtail_trace::{ReadAt, ReadError, TraceError};
 use serde::de::DeserializeOwned;
@@ -26,6 +26,24 @@ pub struct RunFile {
     pub detail: String,
     pub warmup_ns: u64,
     pub outcome: Option<Outcome>,
+    #[serde(default)]
+    host: HostFacts,
+}
+
+/// Of the machine, as far as the analysis needs it.
+#[derive(Debug, Default, Deserialize)]
+struct HostFacts {
+    #[serde(default)]
+    stolen: Vec<StolenFacts>,
+}
+
+/// An interval in which the hypervisor took time, by `CLOCK_MONOTONIC`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StolenFacts {
+    from_ns: u64,
+    until_ns: u64,
+    taken_ns: u64,
 }
 
 /// `process-<pid>-<thread>.json`.
@@ -213,6 +231,16 @@ impl Recording {
             limit_bytes: heap.heap_size_limit_bytes,
             semi_space_bytes: heap.semi_space_bytes,
             memory_limit_bytes: heap.memory_limit_bytes,
+        })
+    }
+
+    /// When the hypervisor took time from this machine; nothing when unknown.
+    pub fn stolen(&self) -> impl Iterator<Item = StolenInterval> + '_ {
+        let each = self.run.host.stolen.iter();
+        each.map(|one| StolenInterval {
+            from_ns: one.from_ns,
+            until_ns: one.until_ns.max(one.from_ns),
+            taken_ns: one.taken_ns,
         })
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bobtail_breakdown::Measured;
 use bobtail_sim::{
-    Capture, Components, Model, Refusal, Scenario, WhatIf, parse_each, what_if as answer_of,
+    Capture, Components, Model, Refusal, Scenario, Stolen, WhatIf, parse_each, what_if as answer_of,
 };
 use serde::Serialize;
 
@@ -23,6 +23,7 @@ const SCHEMA: &str = "bobtail-whatif/1";
 struct Answer {
     schema: &'static str,
     run: Run,
+    left_out_requests: Option<u64>,
     #[serde(flatten)]
     what_if: WhatIf,
 }
@@ -57,15 +58,18 @@ pub fn what_if(dir: &Path, options_json: &str) -> Result<String, BindingError> {
         check_pool(&recording, &models)?;
     }
     check_measured(&recording, &models, &scenarios)?;
-    let models: Vec<Model> = models.into_iter().map(|one| one.model).collect();
-    let what_if = answer_of(&models, &components, &scenarios, percentile)
+    let mut models: Vec<Model> = models.into_iter().map(|one| one.model).collect();
+    let left_out = Stolen::of(recording.stolen()).leave_out(&mut models);
+    let mut what_if = answer_of(&models, &components, &scenarios, percentile)
         .map_err(|error| refused(dir, &error.to_string()))?;
+    what_if.notes.extend(left_out.note(what_if.requests));
     to_json(&Answer {
         schema: SCHEMA,
         run: Run {
             command: recording.run.command.clone(),
             started_at: recording.run.started_at.clone(),
         },
+        left_out_requests: left_out.requests(),
         what_if,
     })
 }

@@ -2,7 +2,8 @@
 
 use bobtail_graph::{CulpritKind, PoolPart, RequestPath, Segment, SegmentKind, Work};
 
-use crate::trace_info::Measured;
+use crate::stolen::stolen_within;
+use crate::trace_info::{Measured, TraceInfo};
 
 /// Sums over requests of a route and class.
 #[derive(Debug, Clone)]
@@ -26,6 +27,10 @@ pub(crate) struct Sums {
     pub own_queue_ns: u64,
     /// Requests whose path has a hop that was deduced.
     pub inferred: u64,
+    /// Requests that were under way while the host took time from this machine.
+    pub disturbed: u64,
+    /// At most so much of their latency is what it took.
+    pub stolen_ns: u64,
 }
 
 impl Sums {
@@ -43,17 +48,22 @@ impl Sums {
         self.crowd_ns += other.crowd_ns;
         self.own_queue_ns += other.own_queue_ns;
         self.inferred += other.inferred;
+        self.disturbed += other.disturbed;
+        self.stolen_ns += other.stolen_ns;
     }
 
     /// Of one request.
-    pub(crate) fn of(path: &RequestPath, measured: Measured) -> Self {
+    pub(crate) fn of(path: &RequestPath, trace: &TraceInfo) -> Self {
+        let stolen_ns = stolen_within(&trace.stolen, path.source_ready_ns, path.sink_ns);
         let mut sums = Self {
             count: 1,
             latency_ns: path.latency_ns,
             inferred: u64::from(path.inferred_hops > 0),
             paper_ns: path.paper_sum_ns,
             work: path.work(),
-            measured,
+            measured: trace.measured,
+            disturbed: u64::from(stolen_ns.is_some()),
+            stolen_ns: stolen_ns.unwrap_or(0),
             ..Self::default()
         };
         for segment in &path.segments {
@@ -105,6 +115,8 @@ impl Default for Sums {
             crowd_ns: 0,
             own_queue_ns: 0,
             inferred: 0,
+            disturbed: 0,
+            stolen_ns: 0,
         }
     }
 }

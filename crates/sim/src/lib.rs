@@ -24,6 +24,7 @@
 //! | `expression`, `expression_error`, `sweep` | the language of changes |
 //! | `replay`, `agenda`, `uses` | the loop runs again, and how much of its time it would need |
 //! | `prediction`, `policy_outcome`, `sensitivity` | what came of it, and how sure that is |
+//! | `stolen` | what the host disturbed counts in nothing |
 //! | `what_if` | the answer |
 //! | `scheme`, `pace`, `gear`, `domain`, `ledger` | a policy drives a lever, and what it takes |
 //! | `ahead`, `follower`, `foresight`, `rubik` | schemes that decide by requests |
@@ -63,6 +64,7 @@ mod scenario;
 mod scheme;
 mod sensitivity;
 mod steps;
+mod stolen;
 mod sweep;
 mod triggers;
 mod turns;
@@ -84,5 +86,6 @@ pub use replay::{AllReplayed, Ran, Replayed, replay, replay_all, replay_told};
 pub use scenario::{Scenario, WorkFactors};
 pub use scheme::{Drive, ReplayedLever, Scheme};
 pub use sensitivity::Sensitivity;
+pub use stolen::{LeftOut, Stolen};
 pub use sweep::parse_each;
 pub use what_if::{Fidelity, Outcome, Saturated, WhatIf, WhatIfError, what_if};

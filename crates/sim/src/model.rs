@@ -7,6 +7,7 @@ use bobtail_policy::CollectionKind;
 use bobtail_trace::record::Ns;
 
 use crate::pool::Pool;
+use crate::stolen::Stolen;
 
 /// Number of a loop event in the recorded order.
 pub(crate) type EventIx = u32;
@@ -201,6 +202,13 @@ impl Model {
     /// Requests, those of warm-up included.
     pub fn requests(&self) -> usize {
         self.requests.len()
+    }
+
+    /// What came while the host took time counts in nothing.
+    pub(crate) fn leave_out(&mut self, stolen: &Stolen) {
+        let hit = self.requests.iter_mut();
+        let hit = hit.filter(|one| one.counts && stolen.covers(one.arrival_ns));
+        hit.for_each(|one| one.counts = false);
     }
 
     pub(crate) fn counted(&self) -> impl Iterator<Item = &Request> {

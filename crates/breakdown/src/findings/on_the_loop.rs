@@ -3,6 +3,7 @@
 use super::{Evidence, finding, place};
 use crate::figures::{count, percent, stretches, time, times};
 use crate::report::{Culprit, CulpritKind, Finding};
+use crate::sums::Sums;
 
 /// A callback is a hog when it holds the loop for this long.
 const HOG_NS: u64 = 1_000_000;
@@ -16,6 +17,8 @@ const DOMINANT: f64 = 0.3;
 const MOST: f64 = 0.5;
 /// The cure where no quota is to blame.
 const QUIETER: &str = "run fewer busy processes beside it, or give it processors of its own";
+/// Requests of the tail are so many times as often disturbed by the host as others.
+const BY_CHANCE: f64 = 3.0;
 /// Share of the recording in which the quota was used up from which that is worth telling.
 const THROTTLED: f64 = 0.05;
 
@@ -109,6 +112,31 @@ pub(super) fn throttled(evidence: &Evidence<'_>) -> Option<Finding> {
     );
     let action = "raise the quota; which requests it delayed is told with record --not-running";
     Some(finding("cpu-quota", 0, sentence, action))
+}
+
+/// The host gave this machine's processors to others while requests of the tail were under way.
+///
+/// Long requests are under way at any moment more often, so that of them a few are by chance.
+pub(super) fn disturbed(evidence: &Evidence<'_>) -> Option<Finding> {
+    let (tail, rest) = (evidence.tail_sums, evidence.rest_sums);
+    let impact_ns = evidence.per_request(tail.stolen_ns);
+    let share = |sums: &Sums| sums.disturbed as f64 / sums.count.max(1) as f64;
+    let is_by_chance = share(tail) < BY_CHANCE * share(rest);
+    if evidence.share(impact_ns) < WORTH_TELLING || is_by_chance {
+        return None;
+    }
+    let sentence = format!(
+        "{} of {} tail requests, but {} of {} others, were under way while the host gave this \
+         machine's processors to others: up to {} of the tail's latency",
+        count(tail.disturbed),
+        count(tail.count),
+        count(rest.disturbed),
+        count(rest.count),
+        percent(evidence.share(impact_ns)),
+    );
+    let action = "what is slow then is not the service: give its machine processors of its own, or \
+                  record while the host is quiet";
+    Some(finding("host-steal", impact_ns, sentence, action))
 }
 
 /// The kernel had told that something was ready, and the thread was still in its wait for that.

@@ -18,6 +18,18 @@ const RECORDINGS = 10;
 
 let home;
 let grouped;
+/** Before and after it was recorded, by the clock of the trace. */
+let groupedNs;
+
+const nowNs = () => Number(process.hrtime.bigint());
+
+/** As if the host had taken time in these intervals, and in no others. */
+function stolen(folder, intervals) {
+  const path = join(folder, 'run.json');
+  const run = JSON.parse(readFileSync(path, 'utf8'));
+  run.host.stolen = intervals.map(([fromNs, untilNs]) => ({ fromNs, untilNs, takenNs: 1e7 }));
+  writeFileSync(path, JSON.stringify(run));
+}
 
 const at = (outcome, percentile) => {
   return outcome.percentiles.find((one) => one.percentile === percentile).latencyNs;
@@ -28,7 +40,11 @@ before(async () => {
   for (let attempt = 1; ; attempt++) {
     const out = join(home, `grouped-${attempt}.bobtail`);
     const load = ['groups', GROUPS, 'hog'];
+    const beganNs = nowNs();
     grouped = await recorded(out, nodes[0], load, { busyMs: BUSY_MS });
+    groupedNs = [beganNs, nowNs()];
+    // All of its requests are to count, whatever the host did.
+    stolen(grouped, []);
     const { refused } = await whatIfOrRefused(grouped);
     if (refused === undefined) break;
     assert.ok(attempt < RECORDINGS, refused);
@@ -60,7 +76,7 @@ for (const [index, [title, routes, env]] of PLANTED.entries()) {
       const { refused, ...answer } = await whatIfOrRefused(out);
       t.diagnostic(JSON.stringify(refused ?? answer.fidelity));
       if (refused !== undefined) continue;
-      assert.equal(answer.requests, REQUESTS);
+      assert.equal(answer.requests + (answer.leftOutRequests ?? 0), REQUESTS);
       assert.deepEqual(answer.percentiles, [99.9, 99, 50]);
       for (const percentile of answer.percentiles) {
         const off = Math.abs(answer.fidelity.off[percentile]);
@@ -109,6 +125,28 @@ test('policies come side by side, each with its energy', async () => {
   const { stdout } = await runBobtail(['whatif', grouped, '--policy', 'static:peak']);
   assert.match(stdout, /energy +boosted/);
   assert.match(stdout, /policy=static:peak .* 2\.712 +100\.0 %/);
+});
+
+test('what came while the host took time is in no percentile, unless it is most', async () => {
+  const [beganNs, endedNs] = groupedNs;
+  const folder = join(home, 'stolen.bobtail');
+  cpSync(grouped, folder, { recursive: true });
+  const told = [];
+  for (const part of [0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1]) {
+    stolen(folder, [[beganNs, Math.round(beganNs + part * (endedNs - beganNs))]]);
+    const answer = await whatIf(folder, '--tail', '50');
+    const { requests, leftOutRequests, notes } = answer;
+    assert.equal(requests + (leftOutRequests ?? 0), GROUPS * 5);
+    assert.ok((leftOutRequests ?? 0) <= requests);
+    const note = notes.filter((one) => one.includes('while the host took time')).join();
+    if (leftOutRequests > 0) assert.match(note, /they are in no percentile/);
+    told.push([leftOutRequests, note]);
+  }
+  assert.ok(told.some(([count]) => count > 0));
+  assert.deepEqual(told[0], [0, '']);
+  const [none, everything] = told.at(-1);
+  assert.equal(none, null);
+  assert.match(everything, /^100\.0 % of the requests .*, too many to leave out/);
 });
 
 test('a target is told with what came of it, and each number of types by itself', async () => {

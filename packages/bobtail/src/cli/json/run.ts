@@ -24,6 +24,13 @@ export interface Bursts {
   readonly forNs: number;
 }
 
+/** Between two looks the hypervisor took time from the CPUs. */
+export interface StolenInterval {
+  readonly fromNs: number;
+  readonly untilNs: number;
+  readonly takenNs: number;
+}
+
 /** The content of `run.json`. */
 export interface RunFile {
   readonly schema: 'bobtail-run/1';
@@ -48,6 +55,8 @@ export interface RunFile {
     readonly kernel: string;
     /** Time the hypervisor took from all CPUs during the recording; null when unknown. */
     readonly stealNs: number | null;
+    /** When, by `CLOCK_MONOTONIC`; none while the service runs. */
+    readonly stolen?: readonly StolenInterval[];
   };
 }
 

@@ -85,6 +85,11 @@ export interface WhatIf {
   readonly schema: 'bobtail-whatif/1';
   readonly run: { readonly command: readonly string[]; readonly startedAt: string };
   readonly requests: number;
+  /**
+   * Came while the host took time from this machine: replayed, in no percentile. Null where these
+   * were most: then all are in.
+   */
+  readonly leftOutRequests: number | null;
   /** Highest first. */
   readonly percentiles: readonly number[];
   /** How near the replay without a change is to the recording. */

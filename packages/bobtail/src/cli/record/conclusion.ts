@@ -12,8 +12,9 @@ import { countOf, formatDuration } from '../text/units';
 import { type RecordedProcess, readRecordedProcesses } from './agent-files';
 import { tooOld } from './command';
 import type { LoadCommand } from './load-command';
-import { stolenSince, writeThrottling } from './machine';
 import { discardEmptyRecording, type RecordingFolder } from './recording-folder';
+import type { StolenWatch } from './stolen';
+import { writeThrottling } from './throttled';
 import { readTraceTotals, type TraceTotals } from './trace-headers';
 
 /** How a recording went. */
@@ -21,8 +22,8 @@ export interface Ending {
   readonly folder: RecordingFolder;
   readonly run: RunFile;
   readonly outcome: Outcome;
-  /** What the hypervisor had taken when the recording started; null when unknown. */
-  readonly stealBeforeNs: number | null;
+  /** What the hypervisor took while it was recorded. */
+  readonly stolen: StolenWatch;
   /** What the groups of the processes were throttled while these lived. */
   readonly throttling: ThrottlingWatch;
   readonly durationMs: number;
@@ -72,8 +73,8 @@ export function conclude(ending: Ending): Conclusion {
 
 /** The service has ended already and its end must be passed on, so this may not throw. */
 function closeRunFile(ending: Ending): Failure[] {
-  const { folder, run, outcome, stealBeforeNs, throttling } = ending;
-  const host = { ...run.host, stealNs: stolenSince(stealBeforeNs) };
+  const { folder, run, outcome, stolen, throttling } = ending;
+  const host = { ...run.host, stealNs: stolen.totalNs, stolen: stolen.intervals };
   try {
     writeRunFile(folder.path, { ...run, outcome, host });
     writeThrottling(folder.path, throttling);

@@ -13,13 +13,14 @@ import { describeListening, type Listening, readListening } from './agent-files'
 import { checkNodeVersion, nodeVersionOf, startFailure } from './command';
 import type { Ending } from './conclusion';
 import { LoadCommand } from './load-command';
-import { lookAtThrottling, readStealNs } from './machine';
 import { ProcessGroup, type Stdio } from './process-group';
 import {
   discardEmptyRecording,
   makeRecordingFolder,
   type RecordingFolder,
 } from './recording-folder';
+import { StolenWatch } from './stolen';
+import { lookAtThrottling } from './throttled';
 import { readTraceTotals } from './trace-headers';
 
 /** What is recorded, and how. */
@@ -139,7 +140,7 @@ export class Session {
   readonly #service: ProcessGroup;
   readonly #status: StatusLine;
   readonly #startMs = performance.now();
-  readonly #stealBeforeNs = readStealNs();
+  readonly #stolen = new StolenWatch();
   readonly #throttling = new ThrottlingWatch();
   #load: LoadCommand | undefined;
   #listening: Listening | undefined;
@@ -168,6 +169,7 @@ export class Session {
     const driving = this.#drive();
     const outcome = await this.#service.ended;
     clearInterval(progress);
+    this.#stolen.stop();
     this.#status.clear();
     this.#load?.cancel();
     await driving;
@@ -177,7 +179,7 @@ export class Session {
       run: this.#run,
       folder: this.#folder,
       outcome,
-      stealBeforeNs: this.#stealBeforeNs,
+      stolen: this.#stolen,
       throttling: this.#throttling,
       durationMs: performance.now() - this.#startMs,
       // A signal from outside ends the recording first: then the service's end is its own.

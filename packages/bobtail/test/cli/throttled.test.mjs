@@ -1,22 +1,11 @@
-/** What the recorder counts outside the service: stolen time, and quotas that were used up. */
+/** What the recorder counts of quotas that were used up. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ThrottlingWatch } from '../../dist/cgroup/throttling.js';
-import { readStealNs, stolenSince, writeThrottling } from '../../dist/cli/record/machine.js';
+import { writeThrottling } from '../../dist/cli/record/throttled.js';
 import { makeFolder } from './run-bobtail.mjs';
-
-test('stolen time is counted in ticks of a hundredth', (t) => {
-  const path = join(makeFolder(t), 'stat');
-  writeFileSync(path, 'cpu  10 20 30 40 50 60 70 80 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\n');
-  assert.equal(readStealNs(path), 800_000_000);
-  assert.equal(stolenSince(300_000_000, path), 500_000_000);
-  assert.equal(stolenSince(null, path), null);
-  writeFileSync(path, 'cpu  10 20 30\n');
-  assert.equal(readStealNs(path), null, 'a kernel that does not tell');
-  assert.equal(readStealNs(join(path, 'none')), null);
-});
 
 test('the process file gets what its group was throttled since it started', (t) => {
   const folder = makeFolder(t);

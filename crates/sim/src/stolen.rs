@@ -1,0 +1,156 @@
+//! Requests that came while the host took time from this machine are in no percentile.
+//!
+//! A hypervisor that gives a CPU to others stops whatever runs, for tens of milliseconds at once.
+//! A replay has the same stalls under every change, so that a few of them are the tail of a minute
+//! and hide what a change brings. Requests are told apart by when they came and not by whether
+//! they were under way: long ones are under way at any moment more often, and leaving these out
+//! would make the tail shorter by itself.
+
+use bobtail_breakdown::StolenInterval;
+use bobtail_trace::record::Ns;
+
+use crate::model::{Model, Request};
+
+/// The kernel tells what was taken in steps of 10 ms: less is told with what follows.
+const TOLD_LATE_NS: Ns = 50_000_000;
+/// What stood in line is gone by then, unless the loop is near its limit.
+const QUEUE_NS: Ns = 200_000_000;
+/// Where more is to be left out, what is left says little of the service.
+const LEFT_OUT_MAX: f64 = 0.5;
+
+/// When the host took time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stolen {
+    /// In order, apart from each other.
+    windows: Vec<(Ns, Ns)>,
+}
+
+/// What came of leaving requests out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftOut {
+    Requests(u64),
+    /// So many came while the host took time that all of them stay.
+    None {
+        hit: u64,
+    },
+}
+
+impl Stolen {
+    /// From intervals in which the host took time.
+    pub fn of(intervals: impl IntoIterator<Item = StolenInterval>) -> Self {
+        let margins = |one: StolenInterval| {
+            let from = one.from_ns.saturating_sub(TOLD_LATE_NS);
+            (from, one.until_ns.saturating_add(QUEUE_NS))
+        };
+        let mut all: Vec<(Ns, Ns)> = intervals.into_iter().map(margins).collect();
+        all.sort_unstable();
+        let mut windows: Vec<(Ns, Ns)> = Vec::new();
+        for (from, until) in all {
+            match windows.last_mut() {
+                Some(last) if from <= last.1 => last.1 = last.1.max(until),
+                _ => windows.push((from, until)),
+            }
+        }
+        Self { windows }
+    }
+
+    /// Whether what came at `at_ns` may have been stopped by the host.
+    pub fn covers(&self, at_ns: Ns) -> bool {
+        let next = self.windows.partition_point(|(from, _)| *from <= at_ns);
+        let last = next.checked_sub(1).map(|index| self.windows[index]);
+        last.is_some_and(|(_, until)| at_ns <= until)
+    }
+
+    /// Leaves requests out of everything that is told of these loops.
+    pub fn leave_out(&self, models: &mut [Model]) -> LeftOut {
+        let counted: usize = models.iter().map(|one| one.counted().count()).sum();
+        let is_hit = |one: &&Request| self.covers(one.arrival_ns);
+        let hit: usize = models
+            .iter()
+            .map(|one| one.counted().filter(is_hit).count())
+            .sum();
+        if hit as f64 > LEFT_OUT_MAX * counted as f64 {
+            return LeftOut::None { hit: hit as u64 };
+        }
+        models.iter_mut().for_each(|one| one.leave_out(self));
+        LeftOut::Requests(hit as u64)
+    }
+}
+
+impl LeftOut {
+    /// How many requests are in no percentile; none where all are, since it would be most.
+    pub fn requests(self) -> Option<u64> {
+        match self {
+            Self::Requests(count) => Some(count),
+            Self::None { .. } => None,
+        }
+    }
+
+    /// What is to be told of it, where `counted` requests are in the percentiles.
+    pub fn note(self, counted: u64) -> Option<String> {
+        let share = |count: u64, of: u64| format!("{:.1} %", 100.0 * count as f64 / of as f64);
+        match self {
+            Self::Requests(0) => None,
+            Self::Requests(count) => Some(format!(
+                "{} of the requests came while the host took time from this machine: they are in \
+                 no percentile",
+                share(count, count + counted)
+            )),
+            Self::None { hit } => Some(format!(
+                "{} of the requests came while the host took time from this machine, too many to \
+                 leave out: its stalls are in every percentile; record while it is quiet",
+                share(hit, counted)
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Ns = 1_000_000;
+
+    fn stolen<const N: usize>(intervals: [(Ns, Ns); N]) -> Stolen {
+        Stolen::of(intervals.map(|(from_ns, until_ns)| StolenInterval {
+            from_ns,
+            until_ns,
+            taken_ns: 1,
+        }))
+    }
+
+    #[test]
+    fn what_comes_shortly_before_within_and_after_is_covered() {
+        let stolen = stolen([(1000 * MS, 1050 * MS), (2000 * MS, 2050 * MS)]);
+        let covered = |ms: Ns| stolen.covers(ms * MS);
+        for ms in [950, 1000, 1050, 1250, 1950, 2250] {
+            assert!(covered(ms), "{ms}");
+        }
+        for ms in [0, 949, 1251, 1949, 2251, 9000] {
+            assert!(!covered(ms), "{ms}");
+        }
+        assert!(!Stolen::default().covers(0));
+    }
+
+    #[test]
+    fn intervals_may_touch_and_come_in_any_order() {
+        let stolen = stolen([(1200 * MS, 1250 * MS), (1000 * MS, 1900 * MS), (0, 1)]);
+        let expected = vec![(0, 200 * MS + 1), (950 * MS, 2100 * MS)];
+        assert_eq!(stolen.windows, expected);
+    }
+
+    #[test]
+    fn what_was_left_out_is_told_and_so_is_that_it_was_too_much() {
+        assert_eq!(LeftOut::Requests(0).note(10), None);
+        let note = LeftOut::Requests(5).note(95).unwrap_or_default();
+        assert!(
+            note.starts_with("5.0 % of the requests came while"),
+            "{note}"
+        );
+        let note = LeftOut::None { hit: 60 }.note(100).unwrap_or_default();
+        assert!(
+            note.starts_with("60.0 %") && note.contains("too many"),
+            "{note}"
+        );
+    }
+}
