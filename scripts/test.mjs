@@ -58,6 +58,7 @@ const etherpad = step('install Etherpad Lite', process.execPath, ['workloads/eth
 const all = ['--profile', 'tested', '--workspace'];
 await step('lint: Rust', 'cargo', ['clippy', ...all, '--all-targets', '--', '-D', 'warnings']);
 await step('test: Rust', 'cargo', ['test', ...all, '--quiet']);
+await suite('test: what experiments share', testFiles('bench', '.test.mjs'));
 await suite('test: probe in four Nodes', testFiles('crates/probe/tests', '.test.mjs'));
 const ours = testFiles('packages/bobtail/test', '.test.mjs');
 const untimed = ours.filter((file) => UNTIMED.some((name) => file.includes(`/test/${name}`)));

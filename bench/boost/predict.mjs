@@ -10,7 +10,7 @@
 // which its loop is as busy as it was live, since recording costs more than sensing and the core is
 // not always as fast. A tuned arm is replayed on a recording with its flags: a replay cannot know
 // what V8 would collect.
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,6 +20,7 @@ import { ARMS, BASE, BASE_SPEED, SERVICES, TUNED } from './arms.mjs';
 import { cellsIn } from './cells.mjs';
 import { hold, record } from './held.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
+import { ratesIn } from './rates.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
 const { values } = parseArgs({
@@ -39,6 +40,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const KEPT_MIN = 0.95;
 /** By how much a recorded loop may be more or less busy than live: what is not is made again. */
 const BUSY_OFF_MAX = 0.05;
+const TRIALS_MAX = 20;
 /** Exit code: the recording lacks what a replay needs, or the replay is off without a change. */
 const NOT_REPLAYABLE = 81;
 const KINDS = ['plain', 'tuned'];
@@ -96,25 +98,41 @@ function liveUse({ service, kind }) {
   return cells.reduce((sum, { loopShare }) => sum + loopShare, 0) / cells.length / BASE_SPEED;
 }
 
+/** What speaks against a recording; null where it is to be kept, or its refusal is. */
+function flaw({ isHeld, answer, target }) {
+  if (!isHeld) return 'the speed was not held';
+  if (answer.refused !== undefined) return null;
+  if (answer.leftOutRequests === null) return 'the host took too much';
+  if (answer.requests < KEPT_MIN * Number(values.requests)) return 'too few requests';
+  const off = Math.log(answer.unchanged.loopUse / target);
+  return Math.abs(off) <= BUSY_OFF_MAX ? null : 'not as busy as live';
+}
+
 /** Records one that is whole and as busy as live; false when time is up. */
 async function recordAsBusy(cell, environment) {
   const folder = recordingOf(cell);
   const target = liveUse(cell);
-  let { ratePerS } = JSON.parse(readFileSync(join(values.out, 'rates.json'), 'utf8'))[cell.service];
-  for (;;) {
+  let { ratePerS } = ratesIn(values.out)[cell.service];
+  for (let trial = 0; trial < TRIALS_MAX; trial += 1) {
     if (isOverdue()) return false;
     const seconds = Number(values.requests) / ratePerS;
-    const isHeld = await recordAtBase({ ...cell, folder, ratePerS, seconds }, environment);
-    const { refused, unchanged, requests } = await unchangedReplay(folder);
-    const use = unchanged?.loopUse ?? Number.NaN;
-    const isWhole = isHeld && requests >= KEPT_MIN * Number(values.requests);
-    const told =
-      refused ?? `${requests} requests, ${Math.round(ratePerS)}/s, busy ${use.toFixed(3)}`;
-    process.stderr.write(`${nameOf(cell)}: ${told} of ${target.toFixed(3)}\n`);
-    if (isWhole && Math.abs(Math.log(use / target)) <= BUSY_OFF_MAX) return true;
-    rmSync(folder, { recursive: true });
-    if (use > 0) ratePerS *= target / use;
+    const part = `${folder}.unjudged`;
+    const recording = { ...cell, folder: part, ratePerS, seconds };
+    const isHeld = await recordAtBase(recording, environment);
+    const answer = await unchangedReplay(part);
+    const why = flaw({ isHeld, answer, target });
+    const use = answer.unchanged?.loopUse;
+    const told = answer.refused ?? `busy ${use.toFixed(3)} of ${target.toFixed(3)}`;
+    const kept = why === null ? 'kept' : `not kept: ${why}`;
+    process.stderr.write(`${nameOf(cell)} at ${Math.round(ratePerS)}/s: ${told}, ${kept}\n`);
+    if (why === null) {
+      renameSync(part, folder);
+      return true;
+    }
+    rmSync(part, { recursive: true });
+    if (why === 'not as busy as live') ratePerS *= target / use;
   }
+  throw new Error(`no recording of ${nameOf(cell)} in ${TRIALS_MAX} was as live`);
 }
 
 /** Records what is not there yet; false when time is up. */

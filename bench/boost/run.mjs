@@ -25,6 +25,7 @@ import { closedLoop, openLoop } from '../harness/open-loop.mjs';
 import { StolenWatch } from '../harness/stolen.mjs';
 import { ARMS, armsOf, BASE, BASE_SPEED, LATENCY_DEFAULT, SERVICES, TUNED } from './arms.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
+import { ratesIn } from './rates.mjs';
 import { BoostedService } from './service.mjs';
 import { isAsFast, SpeedProbe } from './speed.mjs';
 import { CONCURRENCY, PROLONGED_MAX, requests, SETTLE_MS, warm } from './warm.mjs';
@@ -65,44 +66,45 @@ const isOverdue = overdueAfter(Number(values['seconds-max']));
 
 /**
  * Requests per second that keep the server's loops busy for `UTILISATION` of the time, on a core
- * that does a unit in `unitMs`; kept. Open load costs more per request than a closed loop, which
- * finds the loop always awake, so that is only where it begins.
+ * that does a unit in `unitMs`, the same for all services; kept.
  */
 async function rateOf(service, context) {
-  const path = join(values.out, 'rates.json');
-  const known = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
+  const known = existsSync(join(values.out, 'rates.json')) ? ratesIn(values.out) : {};
   const name = nameOf(service);
   if (known[name] !== undefined) return known[name];
+  const [first] = Object.values(known);
+  for (;;) {
+    const unitMs = first?.unitMs ?? (await context.speed.unitMs());
+    await context.speed.until(unitMs);
+    const ratePerS = await calibrated(service, context);
+    if (!isAsFast(await context.speed.unitMs(), unitMs)) continue;
+    const rate = { ratePerS: Math.round(ratePerS), unitMs };
+    const path = join(values.out, 'rates.json');
+    writeFileSync(path, `${JSON.stringify({ ...known, [name]: rate }, null, 2)}\n`);
+    return rate;
+  }
+}
+
+/**
+ * The rate on the core as fast as it is now. Open load costs more per request than a closed loop,
+ * which finds the loop always awake, so that is only where it begins.
+ */
+async function calibrated(service, context) {
   const [arm] = armsOf([BASE], [LATENCY_DEFAULT]);
   const started = await BoostedService.start({ ...context, service, arm, seed: 1 });
   const load = { requests, concurrency: CONCURRENCY, durationMs: CALIBRATION_MS };
   await warm(started.connections);
-  // One speed for all services: that at which the first was calibrated.
-  const [first] = Object.values(known);
-  const unitMs = first?.unitMs ?? (await context.speed.unitMs());
-  await context.speed.until(unitMs);
   const answered = await closedLoop(started.connections, load);
-  const rate = { ratePerS: (answered / (CALIBRATION_MS / 1000)) * UTILISATION, unitMs };
-  for (let trials = 0; trials < CALIBRATION_TRIALS; ) {
-    const loopShare = await steadyShare(started, rate, context);
-    if (loopShare === null) continue;
-    rate.ratePerS *= (UTILISATION * BASE_SPEED) / loopShare;
-    trials += 1;
+  let ratePerS = (answered / (CALIBRATION_MS / 1000)) * UTILISATION;
+  for (let trial = 0; trial < CALIBRATION_TRIALS; trial += 1) {
+    const [loopNs, atMs] = [started.loopNs(), performance.now()];
+    await openLoop(started.connections, { requests, ratePerS, durationMs: CALIBRATION_MS });
+    const loopShare = (started.loopNs() - loopNs) / ((performance.now() - atMs) * 1e6);
+    ratePerS *= (UTILISATION * BASE_SPEED) / loopShare;
   }
   const { refused } = await started.stop();
   if (refused !== null) throw new NotDriven(refused);
-  rate.ratePerS = Math.round(rate.ratePerS);
-  writeFileSync(path, `${JSON.stringify({ ...known, [name]: rate }, null, 2)}\n`);
-  return rate;
-}
-
-/** How busy the loops are at a rate; null where the core did not stay as fast. */
-async function steadyShare(started, { ratePerS, unitMs }, { speed }) {
-  await speed.until(unitMs);
-  const [loopNs, atMs] = [started.loopNs(), performance.now()];
-  await openLoop(started.connections, { requests, ratePerS, durationMs: CALIBRATION_MS });
-  const loopShare = (started.loopNs() - loopNs) / ((performance.now() - atMs) * 1e6);
-  return isAsFast(await speed.unitMs(), unitMs) ? loopShare : null;
+  return ratePerS;
 }
 
 function nameOf(service) {
@@ -124,7 +126,8 @@ async function cell(service, arm, round, rate, context) {
     await openLoop(connections, { requests, ratePerS, durationMs: SETTLE_MS, random });
     if (stolenWhileSettling() <= STOLEN_MAX) break;
   }
-  const before = await started.counters();
+  const before = await started.freshCounters();
+  if (before === null) throw new NotDriven((await started.stop()).refused);
   const [loopNs, cpuNs, atMs] = [started.loopNs(), started.cpuNs(), performance.now()];
   const stolen = stolenSince();
   const watch = new StolenWatch();
@@ -170,8 +173,9 @@ async function cell(service, arm, round, rate, context) {
 }
 
 /**
- * What the policy did while it was measured, not while the service was warmed up: the energy is
- * that of the paper's points, of which the summary at the end has the premium of a boost.
+ * What the policy did while it was measured, but for the last part of a second, and not while the
+ * service was warmed up: the energy is that of the paper's points, of which the summary at the end
+ * has the premium of a boost.
  */
 function measuredShare({ processes, boostedShare, energy }, before, after) {
   const drivenS = after.drivenS - before.drivenS;

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { MAIN } from '../harness/bobtail.mjs';
 import {
@@ -22,6 +23,8 @@ const here = fileURLToPath(new URL('.', import.meta.url));
 const CONNECTIONS = 64;
 /** Characters that are kept of what a command writes to its standard error. */
 const SAID_MAX = 10_000;
+/** Between looks for counters that are told once a second. */
+const FRESH_MS = 20;
 
 /** A command that is told to stop, and killed with this process. */
 export class Running {
@@ -87,16 +90,34 @@ export class BoostedService {
     }
   }
 
-  /** What its driver did so far, as it last told: seconds and a count. */
+  /**
+   * What its driver did until it last told: seconds and a count; null where it drives nothing. It
+   * tells once a second.
+   */
   async counters() {
     const response = await fetch(this.running.metricsUrl);
     const text = await response.text();
-    const figure = (name) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+    if (!/^bobtail_boost_info\{.*\} 1$/m.test(text)) return null;
+    const figure = (name) => {
+      const value = Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
+      if (!Number.isFinite(value)) throw new Error(`the metrics of boost have no ${name}`);
+      return value;
+    };
     return {
       boosts: figure('bobtail_boosts_total'),
       boostedS: figure('bobtail_boosted_seconds_total'),
       drivenS: figure('bobtail_driven_seconds_total'),
     };
+  }
+
+  /** The same, told just now. */
+  async freshCounters() {
+    const last = await this.counters();
+    for (;;) {
+      await sleep(FRESH_MS);
+      const now = await this.counters();
+      if (now === null || now.drivenS !== last?.drivenS) return now;
+    }
   }
 
   /** CPU time of the loops' own threads. */

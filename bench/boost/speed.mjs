@@ -16,6 +16,8 @@ const UNITS = 5;
 const OFF_MAX = 0.15;
 /** Between two looks, while it is not. */
 const WAIT_MS = 1000;
+/** Looks. */
+const TOLD_EVERY = 30;
 
 /** Whether the core is as fast with one unit as with the other. */
 export function isAsFast(unitMs, otherMs) {
@@ -26,9 +28,18 @@ export function isAsFast(unitMs, otherMs) {
 export class SpeedProbe {
   #child;
 
+  /** Of the helper's end: it is there until it is stopped. */
+  #ended = null;
+
   constructor(node) {
     const script = fileURLToPath(new URL('speed-unit.cjs', import.meta.url));
     this.#child = fork(script, { execPath: node, execArgv: [] });
+    this.#child.once('exit', (code, signal) => {
+      this.#ended = new Error(`the probe of the core's speed ended with ${code ?? signal}`);
+    });
+    this.#child.on('error', (error) => {
+      this.#ended = error;
+    });
     pin(this.#child.pid, SERVER_CORE);
     ordinaryPriority(this.#child.pid);
   }
@@ -42,9 +53,13 @@ export class SpeedProbe {
 
   /** Waits until the core is as fast as it was with such a unit; gives what one takes. */
   async until(wantedMs) {
-    for (;;) {
+    for (let looks = 1; ; looks += 1) {
       const unitMs = await this.unitMs();
       if (isAsFast(unitMs, wantedMs)) return unitMs;
+      if (looks % TOLD_EVERY === 0) {
+        const told = `${unitMs.toFixed(0)} ms instead of ${wantedMs.toFixed(0)}`;
+        process.stderr.write(`waiting for the core to be as fast: a unit takes ${told}\n`);
+      }
       await sleep(WAIT_MS);
     }
   }
@@ -56,7 +71,10 @@ export class SpeedProbe {
       answer = ms;
     });
     this.#child.send('unit');
-    while (answer === undefined) await nextTurn();
+    while (answer === undefined) {
+      if (this.#ended !== null) throw this.#ended;
+      await nextTurn();
+    }
     return answer;
   }
 

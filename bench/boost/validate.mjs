@@ -7,7 +7,7 @@
 // I/O is what `bobtail report` says it is. First all is recorded, which is what wants a quiet
 // machine, then reported. A run goes on where the last one stopped. The rates are those of
 // `run.mjs`, which has to have run before.
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -16,6 +16,7 @@ import { bobtailMeanwhile } from '../harness/bobtail.mjs';
 import { SERVICES } from './arms.mjs';
 import { FREQUENCIES, hold, record } from './held.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
+import { ratesIn } from './rates.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
 const { values } = parseArgs({
@@ -77,7 +78,7 @@ async function recordCell(cell, left, rates, environment) {
 
 /** Records what is not there yet; false when time is up. */
 async function recordAll(environment) {
-  const rates = JSON.parse(readFileSync(join(values.out, 'rates.json'), 'utf8'));
+  const rates = ratesIn(values.out);
   for (const cell of cells) {
     const missing = () => services.filter((service) => !existsSync(folderOf(service, cell)));
     while (missing().length > 0) {

@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import os from 'node:os';
+import { readStealNs } from '../../packages/bobtail/dist/cli/record/stolen.js';
 
 const SPINNING_NICE = 10;
 /** Core of the servers; they alone are to be here. */
@@ -32,16 +33,10 @@ export function descendants(pid) {
   return children.flatMap((child) => [child, ...descendants(child)]);
 }
 
-/** Nanoseconds that the host took from all CPUs of this machine so far (`steal`, in 10 ms). */
-export function stolenNs() {
-  const [all] = readFileSync('/proc/stat', 'utf8').split('\n');
-  return Number(all.trim().split(/\s+/)[8]) * 1e7;
-}
-
 /** A function that tells what the host took since now, as a share of one CPU. */
 export function stolenSince() {
-  const [beforeNs, sinceMs] = [stolenNs(), performance.now()];
-  return () => (stolenNs() - beforeNs) / ((performance.now() - sinceMs) * 1e6);
+  const [beforeNs, sinceMs] = [readStealNs() ?? 0, performance.now()];
+  return () => ((readStealNs() ?? 0) - beforeNs) / ((performance.now() - sinceMs) * 1e6);
 }
 
 /** Keeps every thread of `pid`, and what it starts from now on, on one core. */

@@ -106,11 +106,15 @@ function arrivals(ratePerS, durationMs, random) {
 /**
  * Sends requests at `ratePerS` for `durationMs`, or until `isEnough`, one after the other from
  * `requests`; the same arrivals with the same `random`.
+ * Throws a `RangeError` for a load that is none.
  * @returns `{latenciesMs, dueMs, failed, unanswered}`; `dueMs` has, by `performance.now`, when the
  *   request of each latency was due
  */
 export function openLoop(connections, load) {
   const { requests, ratePerS, durationMs, random = Math.random, isEnough = () => false } = load;
+  if (!(ratePerS > 0 && Number.isFinite(durationMs))) {
+    throw new RangeError(`${ratePerS} requests per second for ${durationMs} ms are no load`);
+  }
   const due = arrivals(ratePerS, durationMs, random);
   const latenciesMs = [];
   const dueMs = [];

@@ -1,50 +1,63 @@
 // When the host took time from this machine, so that what came then can be left out.
 //
 // A host takes tens of milliseconds at once, which are p99.9 of a minute, and does so no less often
-// during one arm than during another. The kernel counts what was taken in steps of 10 ms, so less
-// than that is told with what follows.
-import { stolenNs } from './cpu.mjs';
+// during one arm than during another. `record` notes the same, and `whatif` leaves the same out
+// (`crates/sim/src/disturbed.rs`).
+import { StolenWatch as Watch } from '../../packages/bobtail/dist/cli/record/stolen.js';
 
-const LOOK_MS = 50;
-/** What came so long before a look that tells of it may have been stopped by it already. */
+/** The kernel counts in steps of 10 ms, so less than that is told with what follows. */
 const BEFORE_MS = 50;
 /** A queue that grew meanwhile is gone by then: the loops are half busy. */
 const AFTER_MS = 200;
+/** So that asking costs nothing, however often. */
+const ASKED_EVERY_MS = 50;
+
+/** From when to when what came is left out (ms of `performance.now`), apart from each other. */
+export function windowsOf(intervals, toMs) {
+  const windows = [];
+  for (const { fromNs, untilNs } of intervals) {
+    const [fromMs, untilMs] = [toMs(fromNs) - BEFORE_MS, toMs(untilNs) + AFTER_MS];
+    const last = windows.at(-1);
+    if (last && fromMs <= last.untilMs) last.untilMs = untilMs;
+    else windows.push({ fromMs, untilMs });
+  }
+  return windows;
+}
+
+/** How much of the time until `nowMs` no window covers. */
+export function uncoveredMs(windows, startMs, nowMs) {
+  const covered = windows.map(({ fromMs, untilMs }) => {
+    return Math.max(0, Math.min(untilMs, nowMs) - Math.max(fromMs, startMs));
+  });
+  return nowMs - startMs - covered.reduce((sum, ms) => sum + ms, 0);
+}
 
 /** Looks until it is stopped. */
 export class StolenWatch {
-  /** From when to when what came is to be left out, in order and apart from each other. */
-  #windows = [];
-  #leftOutMs = 0;
+  #watch = new Watch();
   #startMs = performance.now();
-  #look = { ms: this.#startMs, ns: stolenNs() };
-  #timer = setInterval(() => this.#lookAgain(), LOOK_MS);
+  #asked = { atMs: this.#startMs, undisturbedMs: 0 };
+  /** Between the two clocks. */
+  #aheadMs = Number(process.hrtime.bigint()) / 1e6 - performance.now();
 
-  #lookAgain() {
-    const before = this.#look;
-    this.#look = { ms: performance.now(), ns: stolenNs() };
-    if (this.#look.ns === before.ns) return;
-    const last = this.#windows.at(-1);
-    const fromMs = before.ms - BEFORE_MS;
-    const toMs = this.#look.ms + AFTER_MS;
-    if (last && fromMs <= last.toMs) {
-      this.#leftOutMs += toMs - last.toMs;
-      last.toMs = toMs;
-    } else {
-      this.#leftOutMs += toMs - fromMs;
-      this.#windows.push({ fromMs, toMs });
-    }
+  #windows() {
+    return windowsOf(this.#watch.intervals, (ns) => ns / 1e6 - this.#aheadMs);
   }
 
-  /** How long this machine was left alone so far, by the last look. */
+  /** How long this machine was left alone so far, as was known a moment ago. */
   undisturbedMs() {
-    return Math.max(0, this.#look.ms - this.#startMs - this.#leftOutMs);
+    const nowMs = performance.now();
+    if (nowMs - this.#asked.atMs >= ASKED_EVERY_MS) {
+      const undisturbedMs = uncoveredMs(this.#windows(), this.#startMs, nowMs);
+      this.#asked = { atMs: nowMs, undisturbedMs };
+    }
+    return this.#asked.undisturbedMs;
   }
 
   /** A function that tells whether a moment (ms of `performance.now`) is to be left out. */
   stop() {
-    clearInterval(this.#timer);
-    this.#lookAgain();
-    return (ms) => this.#windows.some(({ fromMs, toMs }) => ms > fromMs && ms < toMs);
+    this.#watch.stop();
+    const windows = this.#windows();
+    return (ms) => windows.some(({ fromMs, untilMs }) => ms > fromMs && ms < untilMs);
   }
 }

@@ -67,10 +67,12 @@ for (const name of values.services.split(',')) {
   if (existsSync(file)) continue;
   const out = join(kept, `${name}-${values.seed}.bobtail`);
   while (!existsSync(out)) {
-    await record(SERVICES[name], out);
-    const { requests, leftOutRequests } = JSON.parse(bobtail(['whatif', out, '--json']));
+    const unjudged = `${out}.unjudged`;
+    await record(SERVICES[name], unjudged);
+    const { requests, leftOutRequests } = JSON.parse(bobtail(['whatif', unjudged, '--json']));
     process.stderr.write(`${name}: of ${requests} requests, ${leftOutRequests} left out\n`);
-    if (leftOutRequests === null) rmSync(out, { recursive: true });
+    if (leftOutRequests === null) rmSync(unjudged, { recursive: true });
+    else renameSync(unjudged, out);
   }
   if (values['record-only']) continue;
   const policies = Object.values(SCHEMES).flatMap(({ policy }) => {

@@ -272,7 +272,7 @@ pub(crate) fn trace_info(
         measured: recording.measured(trace.pid, trace.thread),
         heap: recording.heap(trace.pid, trace.thread),
         throttled: recording.throttled(trace.pid, trace.thread),
-        stolen: recording.stolen().collect(),
+        stolen: recording.stolen(),
     }
 }
 

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bobtail_breakdown::report::{Outcome, Unavailable};
-use bobtail_breakdown::{Heap, Measured, StolenInterval, Throttled};
+use bobtail_breakdown::{Heap, Measured, Stolen, StolenInterval, Throttled};
 use bobtail_trace::record::RequestId;
 use bobtail_trace::{ReadAt, ReadError, TraceError};
 use serde::de::DeserializeOwned;
@@ -234,14 +234,14 @@ impl Recording {
         })
     }
 
-    /// When the hypervisor took time from this machine; nothing when unknown.
-    pub fn stolen(&self) -> impl Iterator<Item = StolenInterval> + '_ {
+    /// When the hypervisor took time from this machine; never when unknown.
+    pub fn stolen(&self) -> Stolen {
         let each = self.run.host.stolen.iter();
-        each.map(|one| StolenInterval {
+        Stolen::of(each.map(|one| StolenInterval {
             from_ns: one.from_ns,
-            until_ns: one.until_ns.max(one.from_ns),
+            until_ns: one.until_ns,
             taken_ns: one.taken_ns,
-        })
+        }))
     }
 
     /// What a CPU quota cost a process.

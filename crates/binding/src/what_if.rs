@@ -5,7 +5,8 @@ use std::path::Path;
 
 use bobtail_breakdown::Measured;
 use bobtail_sim::{
-    Capture, Components, Model, Refusal, Scenario, Stolen, WhatIf, parse_each, what_if as answer_of,
+    Capture, Components, Disturbed, Model, Refusal, Scenario, WhatIf, parse_each,
+    what_if as answer_of,
 };
 use serde::Serialize;
 
@@ -59,9 +60,14 @@ pub fn what_if(dir: &Path, options_json: &str) -> Result<String, BindingError> {
     }
     check_measured(&recording, &models, &scenarios)?;
     let mut models: Vec<Model> = models.into_iter().map(|one| one.model).collect();
-    let left_out = Stolen::of(recording.stolen()).leave_out(&mut models);
-    let mut what_if = answer_of(&models, &components, &scenarios, percentile)
-        .map_err(|error| refused(dir, &error.to_string()))?;
+    let left_out = Disturbed::by(&recording.stolen()).leave_out(&mut models);
+    let mut what_if = answer_of(&models, &components, &scenarios, percentile).map_err(|error| {
+        let more = match left_out.requests() {
+            Some(count @ 1..) => format!("; {count} more came while the host took time from it"),
+            _ => String::new(),
+        };
+        refused(dir, &format!("{error}{more}"))
+    })?;
     what_if.notes.extend(left_out.note(what_if.requests));
     to_json(&Answer {
         schema: SCHEMA,

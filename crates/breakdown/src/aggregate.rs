@@ -214,7 +214,7 @@ impl<S: Strings + ?Sized> Adding<'_, S> {
         } else {
             Class::Nontail
         };
-        let mut sums = Sums::of(path, &self.survey.trace);
+        let mut sums = Sums::of(path, self.survey);
         if self.survey.is_early(path.source_ns) {
             sums.early_jit_ns = sums.work.jit_ns;
         }

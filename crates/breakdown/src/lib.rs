@@ -53,7 +53,7 @@ pub use page::{Page, SLOWEST_SHOWN, Tally};
 pub use places::{CodeLocation, Located, code_location, located, shown_place};
 pub use population::{Population, TAIL_PERCENTILE, slowest};
 pub use report::Report;
-pub use stolen::StolenInterval;
+pub use stolen::{Stolen, StolenInterval};
 pub use strings::Strings;
 pub use summary::{RunFacts, diff_side, report};
 pub use survey::{SAMPLED_REMEMBERED, Survey, survey};

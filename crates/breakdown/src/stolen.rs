@@ -13,33 +13,105 @@ pub struct StolenInterval {
     pub taken_ns: u64,
 }
 
-/// How much of `begin_ns..end_ns` the host may have taken at most; intervals are in order and apart
-/// from each other. None where it took nothing meanwhile.
-pub(crate) fn stolen_within(intervals: &[StolenInterval], begin_ns: Ns, end_ns: Ns) -> Option<u64> {
-    let first = intervals.partition_point(|one| one.until_ns <= begin_ns);
-    let within = intervals[first..].iter();
-    let within = within.take_while(|one| one.from_ns < end_ns);
-    within
-        .map(|one| {
+/// When the host took time from this machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stolen {
+    /// In order and apart from each other.
+    intervals: Vec<StolenInterval>,
+    /// Of all of them together.
+    length_ns: u64,
+}
+
+/// What a request may have lost.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Disturbance {
+    /// It was under way while the host took time.
+    pub is_hit: bool,
+    /// About so much of its latency may be what was taken.
+    pub stolen_ns: u64,
+    /// How likely one that is under way for as long is to be hit by chance.
+    pub chance: f64,
+}
+
+impl Stolen {
+    /// Intervals in any order; those that overlap are one, and those that end before they begin
+    /// are none.
+    pub fn of(intervals: impl IntoIterator<Item = StolenInterval>) -> Self {
+        let each = intervals.into_iter();
+        let mut all: Vec<StolenInterval> = each.filter(|one| one.from_ns < one.until_ns).collect();
+        all.sort_unstable_by_key(|one| (one.from_ns, one.until_ns));
+        let mut intervals: Vec<StolenInterval> = Vec::new();
+        for one in all {
+            match intervals.last_mut() {
+                Some(last) if one.from_ns < last.until_ns => {
+                    last.until_ns = last.until_ns.max(one.until_ns);
+                    last.taken_ns = last.taken_ns.saturating_add(one.taken_ns);
+                }
+                _ => intervals.push(one),
+            }
+        }
+        let length = |one: &StolenInterval| one.until_ns - one.from_ns;
+        Self {
+            length_ns: intervals.iter().map(length).sum(),
+            intervals,
+        }
+    }
+
+    /// In order and apart from each other.
+    pub fn intervals(&self) -> &[StolenInterval] {
+        &self.intervals
+    }
+
+    /// What a request from `begin_ns` to `end_ns` may have lost, in a recording of `span_ns`.
+    pub(crate) fn disturbance(&self, begin_ns: Ns, end_ns: Ns, span_ns: u64) -> Disturbance {
+        let first = self
+            .intervals
+            .partition_point(|one| one.until_ns <= begin_ns);
+        let within = self.intervals[first..].iter();
+        let within = within.take_while(|one| one.from_ns < end_ns);
+        let lost = |one: &StolenInterval| {
             let shared_ns = one.until_ns.min(end_ns) - one.from_ns.max(begin_ns);
             shared_ns.min(one.taken_ns)
-        })
-        .reduce(|sum, ns| sum + ns)
+        };
+        let stolen_ns = within.map(lost).reduce(|sum, ns| sum + ns);
+        Disturbance {
+            is_hit: stolen_ns.is_some(),
+            stolen_ns: stolen_ns.unwrap_or(0),
+            chance: self.chance(end_ns.saturating_sub(begin_ns), span_ns),
+        }
+    }
+
+    /// Of all times at which one that lasts for `latency_ns` may begin, the share at which it is
+    /// hit; a little more where intervals are close.
+    fn chance(&self, latency_ns: u64, span_ns: u64) -> f64 {
+        let hit_ns = self.length_ns as f64 + self.intervals.len() as f64 * latency_ns as f64;
+        (hit_ns / span_ns.max(1) as f64).min(1.0)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn stolen(intervals: &[(Ns, Ns, u64)]) -> Stolen {
+        Stolen::of(
+            intervals
+                .iter()
+                .map(|&(from_ns, until_ns, taken_ns)| StolenInterval {
+                    from_ns,
+                    until_ns,
+                    taken_ns,
+                }),
+        )
+    }
+
     #[test]
     fn what_was_taken_bounds_what_a_request_lost_and_so_does_what_they_share() {
-        let intervals = [(100, 150, 10), (200, 250, 90), (250, 260, 90)];
-        let intervals = intervals.map(|(from_ns, until_ns, taken_ns)| StolenInterval {
-            from_ns,
-            until_ns,
-            taken_ns,
-        });
-        let within = |begin_ns, end_ns| stolen_within(&intervals, begin_ns, end_ns);
+        let stolen = stolen(&[(100, 150, 10), (200, 250, 90), (250, 260, 90)]);
+        let within = |begin_ns, end_ns| {
+            let told = stolen.disturbance(begin_ns, end_ns, 1000);
+            told.is_hit.then_some(told.stolen_ns)
+        };
         for (begin_ns, end_ns, expected) in [
             (0, 100, None),
             (150, 200, None),
@@ -53,5 +125,24 @@ mod tests {
         ] {
             assert_eq!(within(begin_ns, end_ns), expected, "{begin_ns}..{end_ns}");
         }
+    }
+
+    #[test]
+    fn intervals_that_are_out_of_order_overlap_or_are_none_are_mended() {
+        let mended = stolen(&[(300, 200, 7), (500, 500, 7), (120, 180, 5), (100, 150, 10)]);
+        assert_eq!(mended, stolen(&[(100, 180, 15)]));
+        assert_eq!(mended.disturbance(90, 95, 1000).stolen_ns, 0);
+        assert_eq!(mended.disturbance(170, 600, 1000).stolen_ns, 10);
+    }
+
+    #[test]
+    fn who_is_under_way_for_longer_is_hit_by_chance_more_often() {
+        let stolen = stolen(&[(100, 150, 10), (500, 550, 10)]);
+        let chance = |latency_ns| stolen.disturbance(0, latency_ns, 1000).chance;
+        assert_eq!([0, 50, 450].map(chance), [0.1, 0.2, 1.0]);
+        assert_eq!(
+            Stolen::default().disturbance(0, 900, 1000),
+            Disturbance::default()
+        );
     }
 }

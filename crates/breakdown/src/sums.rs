@@ -2,8 +2,8 @@
 
 use bobtail_graph::{CulpritKind, PoolPart, RequestPath, Segment, SegmentKind, Work};
 
-use crate::stolen::stolen_within;
-use crate::trace_info::{Measured, TraceInfo};
+use crate::survey::Survey;
+use crate::trace_info::Measured;
 
 /// Sums over requests of a route and class.
 #[derive(Debug, Clone)]
@@ -29,7 +29,9 @@ pub(crate) struct Sums {
     pub inferred: u64,
     /// Requests that were under way while the host took time from this machine.
     pub disturbed: u64,
-    /// At most so much of their latency is what it took.
+    /// How many of them would be if they had come at any time.
+    pub disturbed_by_chance: f64,
+    /// About so much of their latency may be what it took.
     pub stolen_ns: u64,
 }
 
@@ -49,12 +51,16 @@ impl Sums {
         self.own_queue_ns += other.own_queue_ns;
         self.inferred += other.inferred;
         self.disturbed += other.disturbed;
+        self.disturbed_by_chance += other.disturbed_by_chance;
         self.stolen_ns += other.stolen_ns;
     }
 
     /// Of one request.
-    pub(crate) fn of(path: &RequestPath, trace: &TraceInfo) -> Self {
-        let stolen_ns = stolen_within(&trace.stolen, path.source_ready_ns, path.sink_ns);
+    pub(crate) fn of(path: &RequestPath, survey: &Survey) -> Self {
+        let trace = &survey.trace;
+        let span_ns = survey.end_ns.saturating_sub(trace.start_ns);
+        let (begin_ns, end_ns) = (path.source_ready_ns, path.sink_ns);
+        let disturbance = trace.stolen.disturbance(begin_ns, end_ns, span_ns);
         let mut sums = Self {
             count: 1,
             latency_ns: path.latency_ns,
@@ -62,8 +68,9 @@ impl Sums {
             paper_ns: path.paper_sum_ns,
             work: path.work(),
             measured: trace.measured,
-            disturbed: u64::from(stolen_ns.is_some()),
-            stolen_ns: stolen_ns.unwrap_or(0),
+            disturbed: u64::from(disturbance.is_hit),
+            disturbed_by_chance: disturbance.chance,
+            stolen_ns: disturbance.stolen_ns,
             ..Self::default()
         };
         for segment in &path.segments {
@@ -116,6 +123,7 @@ impl Default for Sums {
             own_queue_ns: 0,
             inferred: 0,
             disturbed: 0,
+            disturbed_by_chance: 0.0,
             stolen_ns: 0,
         }
     }

@@ -4,7 +4,7 @@ use bobtail_graph::Work as Spent;
 use bobtail_trace::record::{Ns, RequestId};
 
 use crate::report::Work;
-use crate::stolen::StolenInterval;
+use crate::stolen::Stolen;
 
 /// Facts about a trace that its records do not tell.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -22,8 +22,8 @@ pub struct TraceInfo {
     pub heap: Option<Heap>,
     /// How often its CPU quota was used up; `None` unknown, or without a quota.
     pub throttled: Option<Throttled>,
-    /// When the host took time from this machine, in order and apart from each other.
-    pub stolen: Vec<StolenInterval>,
+    /// When the host took time from this machine.
+    pub stolen: Stolen,
 }
 
 impl TraceInfo {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bobtail_graph::EventKind;
 use bobtail_trace::record::{LoopKind, Ns, ReadyQuality, RequestId, StringId};
 
-use crate::capture::{Answered, Log, Seen};
+use crate::capture::{Log, Seen};
 use crate::components::Components;
 use crate::gates::{Awaiting, gates};
 use crate::model::{
@@ -170,21 +170,11 @@ impl<'a> Build<'a> {
             lead_woken_ns: lead(true),
             span_events: self.span_events(),
             span_ns: self.span_ns(),
-            inferred: self.count(|one| one.inferred),
-            client_waits: self.count(|one| one.client_ns > 0),
             steps: steps.all,
             events,
             requests,
             pool,
         }
-    }
-
-    fn count(&self, is: impl Fn(&Answered) -> bool) -> u64 {
-        self.log
-            .requests
-            .iter()
-            .filter(|one| one.counts && is(one))
-            .count() as u64
     }
 
     fn event(&self, ix: usize, job: Option<u32>, first_step: u32) -> Event {
@@ -262,6 +252,8 @@ impl<'a> Build<'a> {
                 latency_ns: one.sink_ns.saturating_sub(one.source_ready_ns),
                 route: self.routes.get(&one.id).copied().unwrap_or(0),
                 counts: one.counts,
+                inferred: one.inferred,
+                waits_for_client: one.client_ns > 0,
             })
         });
         (each.collect(), numbers)

@@ -24,7 +24,7 @@
 //! | `expression`, `expression_error`, `sweep` | the language of changes |
 //! | `replay`, `agenda`, `uses` | the loop runs again, and how much of its time it would need |
 //! | `prediction`, `policy_outcome`, `sensitivity` | what came of it, and how sure that is |
-//! | `stolen` | what the host disturbed counts in nothing |
+//! | `disturbed` | what the host disturbed is in no percentile |
 //! | `what_if` | the answer |
 //! | `scheme`, `pace`, `gear`, `domain`, `ledger` | a policy drives a lever, and what it takes |
 //! | `ahead`, `follower`, `foresight`, `rubik` | schemes that decide by requests |
@@ -38,6 +38,7 @@ mod ahead;
 mod build;
 mod capture;
 mod components;
+mod disturbed;
 mod domain;
 mod expression;
 mod expression_error;
@@ -64,7 +65,6 @@ mod scenario;
 mod scheme;
 mod sensitivity;
 mod steps;
-mod stolen;
 mod sweep;
 mod triggers;
 mod turns;
@@ -74,6 +74,7 @@ mod what_if;
 pub use ahead::{Aim, TypeChance};
 pub use capture::{Capture, Log};
 pub use components::Components;
+pub use disturbed::{Disturbed, LeftOut};
 pub use expression::parse;
 pub use expression_error::ExpressionError;
 pub use frontier::{Frontier, FrontierPoint};
@@ -86,6 +87,5 @@ pub use replay::{AllReplayed, Ran, Replayed, replay, replay_all, replay_told};
 pub use scenario::{Scenario, WorkFactors};
 pub use scheme::{Drive, ReplayedLever, Scheme};
 pub use sensitivity::Sensitivity;
-pub use stolen::{LeftOut, Stolen};
 pub use sweep::parse_each;
 pub use what_if::{Fidelity, Outcome, Saturated, WhatIf, WhatIfError, what_if};

@@ -6,8 +6,8 @@
 use bobtail_policy::CollectionKind;
 use bobtail_trace::record::Ns;
 
+use crate::disturbed::Disturbed;
 use crate::pool::Pool;
-use crate::stolen::Stolen;
 
 /// Number of a loop event in the recorded order.
 pub(crate) type EventIx = u32;
@@ -40,10 +40,6 @@ pub struct Model {
     pub(crate) span_ns: (Ns, Ns),
     /// The events that were recorded between them.
     pub(crate) span_events: (usize, usize),
-    /// Hops on paths that were deduced, and requests with one.
-    pub(crate) inferred: u64,
-    /// Requests that waited for their client.
-    pub(crate) client_waits: u64,
 }
 
 /// A loop event.
@@ -155,7 +151,11 @@ pub(crate) struct Request {
     pub arrival_ns: Ns,
     pub latency_ns: u64,
     pub route: u32,
+    /// It is in percentiles: it came after warm-up, and the host did not disturb it.
     pub counts: bool,
+    /// A hop of its path was deduced.
+    pub inferred: bool,
+    pub waits_for_client: bool,
 }
 
 impl Model {
@@ -176,12 +176,12 @@ impl Model {
 
     /// Requests of which a hop was deduced.
     pub fn inferred(&self) -> u64 {
-        self.inferred
+        self.counted().filter(|one| one.inferred).count() as u64
     }
 
     /// Requests that waited for their client, as long as in the recording whatever is changed.
     pub fn client_waits(&self) -> u64 {
-        self.client_waits
+        self.counted().filter(|one| one.waits_for_client).count() as u64
     }
 
     /// Threads of the pool.
@@ -204,10 +204,10 @@ impl Model {
         self.requests.len()
     }
 
-    /// What came while the host took time counts in nothing.
-    pub(crate) fn leave_out(&mut self, stolen: &Stolen) {
+    /// What the host disturbed is in no percentile.
+    pub(crate) fn leave_out(&mut self, disturbed: &Disturbed) {
         let hit = self.requests.iter_mut();
-        let hit = hit.filter(|one| one.counts && stolen.covers(one.arrival_ns));
+        let hit = hit.filter(|one| one.counts && disturbed.covers(one.arrival_ns));
         hit.for_each(|one| one.counts = false);
     }
 

@@ -3,7 +3,6 @@
 use super::{Evidence, finding, place};
 use crate::figures::{count, percent, stretches, time, times};
 use crate::report::{Culprit, CulpritKind, Finding};
-use crate::sums::Sums;
 
 /// A callback is a hog when it holds the loop for this long.
 const HOG_NS: u64 = 1_000_000;
@@ -17,7 +16,7 @@ const DOMINANT: f64 = 0.3;
 const MOST: f64 = 0.5;
 /// The cure where no quota is to blame.
 const QUIETER: &str = "run fewer busy processes beside it, or give it processors of its own";
-/// Requests of the tail are so many times as often disturbed by the host as others.
+/// So many times as many requests of the tail as by chance are disturbed by the host.
 const BY_CHANCE: f64 = 3.0;
 /// Share of the recording in which the quota was used up from which that is worth telling.
 const THROTTLED: f64 = 0.05;
@@ -116,18 +115,17 @@ pub(super) fn throttled(evidence: &Evidence<'_>) -> Option<Finding> {
 
 /// The host gave this machine's processors to others while requests of the tail were under way.
 ///
-/// Long requests are under way at any moment more often, so that of them a few are by chance.
+/// Who is under way for long is so at any moment more often: as many as by chance say nothing.
 pub(super) fn disturbed(evidence: &Evidence<'_>) -> Option<Finding> {
     let (tail, rest) = (evidence.tail_sums, evidence.rest_sums);
     let impact_ns = evidence.per_request(tail.stolen_ns);
-    let share = |sums: &Sums| sums.disturbed as f64 / sums.count.max(1) as f64;
-    let is_by_chance = share(tail) < BY_CHANCE * share(rest);
+    let is_by_chance = (tail.disturbed as f64) < BY_CHANCE * tail.disturbed_by_chance;
     if evidence.share(impact_ns) < WORTH_TELLING || is_by_chance {
         return None;
     }
     let sentence = format!(
-        "{} of {} tail requests, but {} of {} others, were under way while the host gave this \
-         machine's processors to others: up to {} of the tail's latency",
+        "{} of {} tail requests and {} of {} others were under way while the host gave this \
+         machine's processors to others, which may be {} of the tail's latency",
         count(tail.disturbed),
         count(tail.count),
         count(rest.disturbed),

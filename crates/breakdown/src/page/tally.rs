@@ -113,7 +113,7 @@ impl<S: Strings + ?Sized> Counting<'_, S> {
     /// Counts a walked path that is no warm-up.
     pub fn see(&mut self, path: &RequestPath) {
         let route = self.route(path.route);
-        let mut sums = Sums::of(path, &self.survey.trace);
+        let mut sums = Sums::of(path, self.survey);
         if self.survey.is_early(path.source_ns) {
             sums.early_jit_ns = sums.work.jit_ns;
         }

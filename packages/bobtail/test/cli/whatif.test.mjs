@@ -73,10 +73,12 @@ for (const [index, [title, routes, env]] of PLANTED.entries()) {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const out = join(home, `planted-${index}-${attempt}.bobtail`);
       await recorded(out, node, ['crowd', REQUESTS, ...routes], { env });
+      // p99.9 needs nearly all of them.
+      stolen(out, []);
       const { refused, ...answer } = await whatIfOrRefused(out);
       t.diagnostic(JSON.stringify(refused ?? answer.fidelity));
       if (refused !== undefined) continue;
-      assert.equal(answer.requests + (answer.leftOutRequests ?? 0), REQUESTS);
+      assert.equal(answer.requests, REQUESTS);
       assert.deepEqual(answer.percentiles, [99.9, 99, 50]);
       for (const percentile of answer.percentiles) {
         const off = Math.abs(answer.fidelity.off[percentile]);

@@ -6,15 +6,24 @@
  * can then be told from what the service itself made slow.
  */
 import { readFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 import type { StolenInterval } from '../json/run';
 
 /** Ticks of `/proc/stat`: USER_HZ is 100 on every architecture Node runs on. */
 const NS_PER_TICK = 10_000_000;
+const NS_PER_MS = 1e6;
 const STEAL_FIELD = 8;
 const LOOK_MS = 50;
+const LOOK_MS_MAX = 1000;
 /** A kernel with hundreds of CPUs takes a millisecond to write the file. */
 const SHARE_OF_TIME_MAX = 0.005;
-/** So that a recording of days on such a machine does not fill `run.json`. */
+const TRIED_LOOKS = 5;
+/**
+ * Of the time of all CPUs, between two looks. Of hundreds of CPUs one is taken from at any moment,
+ * which says nothing of the one or two that a service runs on.
+ */
+const NOTABLE_SHARE = 0.01;
+/** So that a recording of days does not fill `run.json`. */
 const INTERVALS_MAX = 10_000;
 
 /** Time stolen from all CPUs since the machine started; null where the kernel does not tell. */
@@ -30,29 +39,39 @@ export function readStealNs(path = '/proc/stat'): number | null {
   }
 }
 
+/** What a watch looks at, other than this machine. */
+export interface Watched {
+  readonly path?: string;
+  readonly cpus?: number;
+  readonly intervalsMax?: number;
+}
+
 /** Looks until it is stopped. */
 export class StolenWatch {
   readonly #path: string | undefined;
-  readonly #firstNs: number | null;
-  #last: { readonly atNs: number; readonly stolenNs: number | null };
+  readonly #cpus: number;
+  readonly #intervalsMax: number;
+  readonly #timer: NodeJS.Timeout | undefined;
+  /** The last time that the kernel told; null where it never did. */
+  #last: { readonly atNs: number; readonly stolenNs: number } | null = null;
+  #totalNs = 0;
   #intervals: StolenInterval[] = [];
-  /** Intervals that are no further apart are one. */
-  #apartNs = 0;
-  #timer: NodeJS.Timeout | undefined;
 
-  constructor(path?: string) {
-    this.#path = path;
-    this.#last = this.#read();
-    this.#firstNs = this.#last.stolenNs;
-    if (this.#firstNs !== null) {
-      this.#lookLater(LOOK_MS);
+  constructor(watched: Watched = {}) {
+    this.#path = watched.path;
+    this.#cpus = watched.cpus ?? Math.max(1, cpus().length);
+    this.#intervalsMax = watched.intervalsMax ?? INTERVALS_MAX;
+    const everyMs = this.#cheapEnoughMs();
+    this.look();
+    if (this.#last !== null) {
+      this.#timer = setInterval(() => this.look(), everyMs);
+      this.#timer.unref();
     }
   }
 
   /** Everything that was taken; null where the kernel does not tell. */
   get totalNs(): number | null {
-    const { stolenNs } = this.#last;
-    return stolenNs === null || this.#firstNs === null ? null : stolenNs - this.#firstNs;
+    return this.#last === null ? null : this.#totalNs;
   }
 
   /** When, in order and apart from each other. */
@@ -62,54 +81,57 @@ export class StolenWatch {
 
   /** Looks for the last time. */
   stop(): void {
-    clearTimeout(this.#timer);
-    this.#look();
+    clearInterval(this.#timer);
+    this.look();
   }
 
-  #read(): { atNs: number; stolenNs: number | null } {
+  /** Looks now. A sum that falls, as it may where a guest moves, is where it begins anew. */
+  look(): void {
     const stolenNs = readStealNs(this.#path);
-    return { atNs: Number(process.hrtime.bigint()), stolenNs };
-  }
-
-  #lookLater(ms: number): void {
-    this.#timer = setTimeout(() => {
-      const beforeMs = performance.now();
-      this.#look();
-      const tookMs = performance.now() - beforeMs;
-      this.#lookLater(Math.max(LOOK_MS, tookMs / SHARE_OF_TIME_MAX));
-    }, ms);
-    this.#timer.unref();
-  }
-
-  #look(): void {
+    if (stolenNs === null) return;
     const before = this.#last;
-    const now = this.#read();
-    this.#last = now;
-    if (before.stolenNs === null || now.stolenNs === null || now.stolenNs <= before.stolenNs) {
+    const atNs = Number(process.hrtime.bigint());
+    this.#last = { atNs, stolenNs };
+    if (before === null || stolenNs <= before.stolenNs) return;
+    const takenNs = stolenNs - before.stolenNs;
+    this.#totalNs += takenNs;
+    if (takenNs >= NOTABLE_SHARE * (atNs - before.atNs) * this.#cpus) {
+      this.#add({ fromNs: before.atNs, untilNs: atNs, takenNs });
+    }
+  }
+
+  #add(one: StolenInterval): void {
+    const last = this.#intervals.at(-1);
+    if (last?.untilNs === one.fromNs) {
+      this.#intervals[this.#intervals.length - 1] = joined(last, one);
       return;
     }
-    const takenNs = now.stolenNs - before.stolenNs;
-    const last = this.#intervals.splice(-1);
-    const one = { fromNs: before.atNs, untilNs: now.atNs, takenNs };
-    this.#intervals.push(...joined([...last, one], this.#apartNs));
-    while (this.#intervals.length > INTERVALS_MAX) {
-      this.#apartNs = Math.max(LOOK_MS * 1e6, this.#apartNs * 2);
-      this.#intervals = joined(this.#intervals, this.#apartNs);
-    }
+    this.#intervals.push(one);
+    if (this.#intervals.length > this.#intervalsMax) this.#intervals = inPairs(this.#intervals);
+  }
+
+  /** How often it may look. The least of a few: a look may be stopped itself. */
+  #cheapEnoughMs(): number {
+    const tookMs = Array.from({ length: TRIED_LOOKS }, () => {
+      const beforeNs = process.hrtime.bigint();
+      readStealNs(this.#path);
+      return Number(process.hrtime.bigint() - beforeNs) / NS_PER_MS;
+    });
+    const everyMs = Math.min(...tookMs) / SHARE_OF_TIME_MAX;
+    return Math.min(LOOK_MS_MAX, Math.max(LOOK_MS, everyMs));
   }
 }
 
-/** Those that are no further apart than `apartNs` as one. */
-function joined(intervals: readonly StolenInterval[], apartNs: number): StolenInterval[] {
-  const all: StolenInterval[] = [];
-  for (const one of intervals) {
-    const last = all.at(-1);
-    if (last !== undefined && one.fromNs - last.untilNs <= apartNs) {
-      const takenNs = last.takenNs + one.takenNs;
-      all[all.length - 1] = { fromNs: last.fromNs, untilNs: one.untilNs, takenNs };
-    } else {
-      all.push(one);
-    }
-  }
-  return all;
+function joined(one: StolenInterval, next: StolenInterval): StolenInterval {
+  const takenNs = one.takenNs + next.takenNs;
+  return { fromNs: one.fromNs, untilNs: next.untilNs, takenNs };
+}
+
+/** Half as many, each with what lies between two. */
+function inPairs(intervals: readonly StolenInterval[]): StolenInterval[] {
+  return intervals.flatMap((one, index) => {
+    const next = intervals[index + 1];
+    if (index % 2 === 1) return [];
+    return [next === undefined ? one : joined(one, next)];
+  });
 }

@@ -4,9 +4,10 @@
 //! A replay has the same stalls under every change, so that a few of them are the tail of a minute
 //! and hide what a change brings. Requests are told apart by when they came and not by whether
 //! they were under way: long ones are under way at any moment more often, and leaving these out
-//! would make the tail shorter by itself.
+//! would make the tail shorter by itself. `bench/harness/stolen.mjs` has the same rule for what is
+//! measured live.
 
-use bobtail_breakdown::StolenInterval;
+use bobtail_breakdown::Stolen;
 use bobtail_trace::record::Ns;
 
 use crate::model::{Model, Request};
@@ -18,9 +19,9 @@ const QUEUE_NS: Ns = 200_000_000;
 /// Where more is to be left out, what is left says little of the service.
 const LEFT_OUT_MAX: f64 = 0.5;
 
-/// When the host took time.
+/// When requests may have been stopped by the host, or have waited for others that were.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Stolen {
+pub struct Disturbed {
     /// In order, apart from each other.
     windows: Vec<(Ns, Ns)>,
 }
@@ -35,40 +36,39 @@ pub enum LeftOut {
     },
 }
 
-impl Stolen {
-    /// From intervals in which the host took time.
-    pub fn of(intervals: impl IntoIterator<Item = StolenInterval>) -> Self {
-        let margins = |one: StolenInterval| {
-            let from = one.from_ns.saturating_sub(TOLD_LATE_NS);
-            (from, one.until_ns.saturating_add(QUEUE_NS))
-        };
-        let mut all: Vec<(Ns, Ns)> = intervals.into_iter().map(margins).collect();
-        all.sort_unstable();
+impl Disturbed {
+    /// While the host took time, shortly before and after.
+    pub fn by(stolen: &Stolen) -> Self {
         let mut windows: Vec<(Ns, Ns)> = Vec::new();
-        for (from, until) in all {
+        for one in stolen.intervals() {
+            let from_ns = one.from_ns.saturating_sub(TOLD_LATE_NS);
+            let until_ns = one.until_ns.saturating_add(QUEUE_NS);
             match windows.last_mut() {
-                Some(last) if from <= last.1 => last.1 = last.1.max(until),
-                _ => windows.push((from, until)),
+                Some(last) if from_ns <= last.1 => last.1 = until_ns,
+                _ => windows.push((from_ns, until_ns)),
             }
         }
         Self { windows }
     }
 
-    /// Whether what came at `at_ns` may have been stopped by the host.
+    /// Whether it is to be left out of percentiles what came at `at_ns`.
     pub fn covers(&self, at_ns: Ns) -> bool {
-        let next = self.windows.partition_point(|(from, _)| *from <= at_ns);
+        let next = self
+            .windows
+            .partition_point(|(from_ns, _)| *from_ns <= at_ns);
         let last = next.checked_sub(1).map(|index| self.windows[index]);
-        last.is_some_and(|(_, until)| at_ns <= until)
+        last.is_some_and(|(_, until_ns)| at_ns <= until_ns)
     }
 
-    /// Leaves requests out of everything that is told of these loops.
+    /// Leaves requests out of the percentiles, targets and rankings of these loops. They are
+    /// replayed all the same, and so are in the energy and in how busy a loop is.
     pub fn leave_out(&self, models: &mut [Model]) -> LeftOut {
-        let counted: usize = models.iter().map(|one| one.counted().count()).sum();
         let is_hit = |one: &&Request| self.covers(one.arrival_ns);
-        let hit: usize = models
+        let counted: usize = models.iter().map(|one| one.counted().count()).sum();
+        let hit = models
             .iter()
-            .map(|one| one.counted().filter(is_hit).count())
-            .sum();
+            .map(|one| one.counted().filter(is_hit).count());
+        let hit: usize = hit.sum();
         if hit as f64 > LEFT_OUT_MAX * counted as f64 {
             return LeftOut::None { hit: hit as u64 };
         }
@@ -107,36 +107,62 @@ impl LeftOut {
 
 #[cfg(test)]
 mod tests {
+    use bobtail_breakdown::StolenInterval;
+
     use super::*;
+    use crate::invariants::grown;
 
     const MS: Ns = 1_000_000;
 
-    fn stolen<const N: usize>(intervals: [(Ns, Ns); N]) -> Stolen {
-        Stolen::of(intervals.map(|(from_ns, until_ns)| StolenInterval {
+    fn disturbed(intervals: &[(Ns, Ns)]) -> Disturbed {
+        let interval = |&(from_ns, until_ns): &(Ns, Ns)| StolenInterval {
             from_ns,
             until_ns,
             taken_ns: 1,
-        }))
+        };
+        Disturbed::by(&Stolen::of(intervals.iter().map(interval)))
     }
 
     #[test]
     fn what_comes_shortly_before_within_and_after_is_covered() {
-        let stolen = stolen([(1000 * MS, 1050 * MS), (2000 * MS, 2050 * MS)]);
-        let covered = |ms: Ns| stolen.covers(ms * MS);
+        let disturbed = disturbed(&[(1000 * MS, 1050 * MS), (2000 * MS, 2050 * MS)]);
+        let covered = |ms: Ns| disturbed.covers(ms * MS);
         for ms in [950, 1000, 1050, 1250, 1950, 2250] {
             assert!(covered(ms), "{ms}");
         }
         for ms in [0, 949, 1251, 1949, 2251, 9000] {
             assert!(!covered(ms), "{ms}");
         }
-        assert!(!Stolen::default().covers(0));
+        assert!(!Disturbed::default().covers(0));
     }
 
     #[test]
-    fn intervals_may_touch_and_come_in_any_order() {
-        let stolen = stolen([(1200 * MS, 1250 * MS), (1000 * MS, 1900 * MS), (0, 1)]);
-        let expected = vec![(0, 200 * MS + 1), (950 * MS, 2100 * MS)];
-        assert_eq!(stolen.windows, expected);
+    fn windows_that_touch_are_one() {
+        let disturbed = disturbed(&[(1000 * MS, 1100 * MS), (1350 * MS, 1400 * MS), (0, 1)]);
+        let expected = vec![(0, 200 * MS + 1), (950 * MS, 1600 * MS)];
+        assert_eq!(disturbed.windows, expected);
+    }
+
+    #[test]
+    fn half_of_the_requests_may_be_left_out_and_no_more() {
+        let (model, _) = grown(7, 20_000);
+        let mut arrivals: Vec<Ns> = model.arrivals_ns().collect();
+        arrivals.sort_unstable();
+        let count = arrivals.len();
+        assert!(count >= 20, "{count} requests");
+        // All up to the one with this number.
+        let until = |index: usize| {
+            let windows = vec![(0, arrivals[index])];
+            let mut models = [model.clone()];
+            let left_out = Disturbed { windows }.leave_out(&mut models);
+            (left_out, models[0].arrivals_ns().count())
+        };
+        let (left_out, counted) = until(count / 2 - 1);
+        assert_eq!(left_out, LeftOut::Requests((count / 2) as u64));
+        assert_eq!(counted, count - count / 2);
+        let (left_out, counted) = until(count - 1);
+        assert_eq!(left_out, LeftOut::None { hit: count as u64 });
+        assert_eq!(counted, count);
     }
 
     #[test]
