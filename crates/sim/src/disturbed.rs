@@ -51,7 +51,7 @@ impl Disturbed {
         Self { windows }
     }
 
-    /// Whether it is to be left out of percentiles what came at `at_ns`.
+    /// Whether what came at `at_ns` is to be left out.
     pub fn covers(&self, at_ns: Ns) -> bool {
         let next = self
             .windows

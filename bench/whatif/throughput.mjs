@@ -1,0 +1,71 @@
+// How many requests a second of CPU time replays.
+//
+//   node bench/whatif/throughput.mjs --out DIR RECORDING…
+//
+// One `whatif` reads the recording, replays it without a change and once for each component, and
+// then once for each scenario: so it is run with few and with many of the same scenario, in turns,
+// and what the more of them took is told by each. CPU time of the child as the kernel counts it.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { basename, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { bobtail } from '../harness/bobtail.mjs';
+
+const MS_PER_TICK = 10;
+/** Of the file's fields after the name: CPU time of children that were waited for. */
+const CHILDREN_FIELDS = [13, 14];
+const [FEW, MANY] = [1, 41];
+const ROUNDS = 5;
+/** What differs between scenarios of a kind is what does not matter: each is another. */
+const KINDS = {
+  change: (n) => ['--set', `gc=0.${900 + n}`],
+  'queue-boost': (n) => ['--policy', `queue-boost:k-length=2.${100 + n}`],
+  combined: (n) => ['--policy', `combined:k-length=2.${100 + n}`],
+};
+
+const { values, positionals } = parseArgs({
+  options: { out: { type: 'string' } },
+  allowPositionals: true,
+});
+if (values.out === undefined || positionals.length === 0) {
+  process.stderr.write('usage: node bench/whatif/throughput.mjs --out DIR RECORDING…\n');
+  process.exit(64);
+}
+
+function childrenMs() {
+  const fields = readFileSync('/proc/self/stat', 'latin1').split(') ')[1].split(' ');
+  return CHILDREN_FIELDS.reduce((sum, at) => sum + Number(fields[at]) * MS_PER_TICK, 0);
+}
+
+/** CPU time of one `whatif` with so many scenarios, and what it answers. */
+function run(recording, scenario, count) {
+  const scenarios = Array.from({ length: count }, (_, n) => scenario(n)).flat();
+  const beforeMs = childrenMs();
+  const answer = JSON.parse(bobtail(['whatif', recording, '--json', ...scenarios]));
+  return { cpuMs: childrenMs() - beforeMs, answer };
+}
+
+const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
+
+const rows = [];
+for (const recording of positionals) {
+  for (const [kind, scenario] of Object.entries(KINDS)) {
+    const msEach = [];
+    let answered;
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const few = run(recording, scenario, FEW);
+      const many = run(recording, scenario, MANY);
+      msEach.push((many.cpuMs - few.cpuMs) / (MANY - FEW));
+      answered = many.answer;
+    }
+    const requests = answered.requests + (answered.leftOutRequests ?? 0);
+    const perS = msEach.map((ms) => Math.round((requests / ms) * 1000));
+    const row = { recording: basename(recording), kind, requests, perS };
+    rows.push({ ...row, events: answered.fidelity.events, loopUse: answered.unchanged.loopUse });
+    const spread = `${Math.min(...perS)} to ${Math.max(...perS)}`;
+    process.stdout.write(`${row.recording} ${kind}: ${median(perS)} requests/s (${spread})\n`);
+  }
+}
+mkdirSync(values.out, { recursive: true });
+const about = { host: `${cpus()[0].model}, ${cpus().length} CPUs`, scenarios: MANY - FEW, rows };
+writeFileSync(join(values.out, 'throughput.json'), `${JSON.stringify(about, null, 2)}\n`);
