@@ -21,6 +21,7 @@ import { cellsIn } from './cells.mjs';
 import { hold, record } from './held.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { ratesIn } from './rates.mjs';
+import { KEPT_MIN } from './warm.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
 const { values } = parseArgs({
@@ -36,8 +37,6 @@ const { values } = parseArgs({
   },
 });
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** Of the requests that are wanted: what came while the host took time counts in no replay. */
-const KEPT_MIN = 0.95;
 /** By how much a recorded loop may be more or less busy than live: what is not is made again. */
 const BUSY_OFF_MAX = 0.05;
 const TRIALS_MAX = 20;
@@ -85,11 +84,6 @@ async function answerTo(args) {
   }
 }
 
-/** What the replay of a recording without a change tells, or why there is none. */
-function unchangedReplay(folder) {
-  return answerTo(['whatif', folder, '--json']);
-}
-
 /** How busy the loop was live, as a share of the time in which the base speed lets it run. */
 function liveUse({ service, kind }) {
   const arm = { plain: BASE, tuned: 'gc-boost-tuned' }[kind];
@@ -117,9 +111,11 @@ async function recordAsBusy(cell, environment) {
     if (isOverdue()) return false;
     const seconds = Number(values.requests) / ratePerS;
     const part = `${folder}.unjudged`;
+    // Of a run that was killed before it was judged, or of one that is not kept.
+    rmSync(part, { recursive: true, force: true });
     const recording = { ...cell, folder: part, ratePerS, seconds };
     const isHeld = await recordAtBase(recording, environment);
-    const answer = await unchangedReplay(part);
+    const answer = await answerTo(['whatif', part, '--json']);
     const why = flaw({ isHeld, answer, target });
     const use = answer.unchanged?.loopUse;
     const told = answer.refused ?? `busy ${use.toFixed(3)} of ${target.toFixed(3)}`;
@@ -129,7 +125,6 @@ async function recordAsBusy(cell, environment) {
       renameSync(part, folder);
       return true;
     }
-    rmSync(part, { recursive: true });
     if (why === 'not as busy as live') ratePerS *= target / use;
   }
   throw new Error(`no recording of ${nameOf(cell)} in ${TRIALS_MAX} was as live`);

@@ -28,7 +28,7 @@ import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { ratesIn } from './rates.mjs';
 import { BoostedService } from './service.mjs';
 import { isAsFast, SpeedProbe } from './speed.mjs';
-import { CONCURRENCY, PROLONGED_MAX, requests, SETTLE_MS, warm } from './warm.mjs';
+import { CONCURRENCY, KEPT_MIN, PROLONGED_MAX, requests, SETTLE_MS, warm } from './warm.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
 const { values } = parseArgs({
@@ -51,8 +51,6 @@ const CALIBRATION_TRIALS = 5;
 const UTILISATION = 0.475;
 /** Of one CPU, before a cell begins. */
 const STOLEN_MAX = 0.02;
-/** Of the requests that are wanted: arrivals are random. */
-const KEPT_MIN = 0.95;
 /** Of a cell; one that the host spoiled is never kept. */
 const TRIALS_MAX = 20;
 const REFUSALS_MAX = 20;

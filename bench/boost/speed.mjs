@@ -10,6 +10,7 @@ import { fork } from 'node:child_process';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ordinaryPriority, pin, SERVER_CORE } from '../harness/cpu.mjs';
+import { quartiles } from '../harness/statistics.mjs';
 
 const UNITS = 5;
 /** By how much the core may be faster or slower, and still count as fast. */
@@ -48,7 +49,7 @@ export class SpeedProbe {
   async unitMs() {
     const all = [];
     for (let unit = 0; unit < UNITS; unit += 1) all.push(await this.#unitMs());
-    return all.sort((a, b) => a - b)[Math.floor(UNITS / 2)];
+    return quartiles(all).median;
   }
 
   /** Waits until the core is as fast as it was with such a unit; gives what one takes. */

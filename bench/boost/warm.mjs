@@ -14,6 +14,8 @@ export const WARM_UP_MS = WARM_MS + SETTLE_MS;
 
 /** As long as what is wanted takes on a machine that is left alone: half may be left out. */
 export const PROLONGED_MAX = 2;
+/** Of the requests that are wanted, with nothing left out: arrivals are random. */
+export const KEPT_MIN = 0.95;
 
 /** Everything that is asked, in turn. */
 export const requests = Array.from({ length: PATHS }, (_, n) =>

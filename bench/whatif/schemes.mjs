@@ -5,8 +5,8 @@
 //
 // Each answer is written when it is there (`SERVICE-SEED.json`), so a run that was cut off goes on.
 // With `--recordings` the recordings are kept there, and those that are there are not made again.
-// A recording is made again where most requests came while the host took time: no others are left
-// out of the percentiles. Two CPUs: the service on one, the load and databases on the other.
+// Requests that came while the host took time are in no percentile; a recording of which these are
+// most is made again. Two CPUs: the service on one, the load and databases on the other.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, release, tmpdir } from 'node:os';
@@ -68,11 +68,12 @@ for (const name of values.services.split(',')) {
   const out = join(kept, `${name}-${values.seed}.bobtail`);
   while (!existsSync(out)) {
     const unjudged = `${out}.unjudged`;
+    // Of a run that was killed before it was judged, or of one that is not kept.
+    rmSync(unjudged, { recursive: true, force: true });
     await record(SERVICES[name], unjudged);
     const { requests, leftOutRequests } = JSON.parse(bobtail(['whatif', unjudged, '--json']));
     process.stderr.write(`${name}: of ${requests} requests, ${leftOutRequests} left out\n`);
-    if (leftOutRequests === null) rmSync(unjudged, { recursive: true });
-    else renameSync(unjudged, out);
+    if (leftOutRequests !== null) renameSync(unjudged, out);
   }
   if (values['record-only']) continue;
   const policies = Object.values(SCHEMES).flatMap(({ policy }) => {

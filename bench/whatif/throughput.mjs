@@ -10,6 +10,7 @@ import { cpus } from 'node:os';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bobtail } from '../harness/bobtail.mjs';
+import { quartiles } from '../harness/statistics.mjs';
 
 const MS_PER_TICK = 10;
 /** Of the file's fields after the name: CPU time of children that were waited for. */
@@ -45,8 +46,6 @@ function run(recording, scenario, count) {
   return { cpuMs: childrenMs() - beforeMs, answer };
 }
 
-const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
-
 const rows = [];
 for (const recording of positionals) {
   for (const [kind, scenario] of Object.entries(KINDS)) {
@@ -63,7 +62,8 @@ for (const recording of positionals) {
     const row = { recording: basename(recording), kind, requests, perS };
     rows.push({ ...row, events: answered.fidelity.events, loopUse: answered.unchanged.loopUse });
     const spread = `${Math.min(...perS)} to ${Math.max(...perS)}`;
-    process.stdout.write(`${row.recording} ${kind}: ${median(perS)} requests/s (${spread})\n`);
+    const { median } = quartiles(perS);
+    process.stdout.write(`${row.recording} ${kind}: ${median} requests/s (${spread})\n`);
   }
 }
 mkdirSync(values.out, { recursive: true });
