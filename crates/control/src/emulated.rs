@@ -161,7 +161,7 @@ impl Emulated {
                 domain: domain.clone(),
                 range,
                 about: format!(
-                    "EMULATED: a real-time thread takes CPU time away every {} µs; \
+                    "EMULATED: a real-time thread takes CPU time away every {} µs or more; \
                      full speed stands for {} GHz",
                     emulation.period_ns / 1000,
                     f64::from(full_khz) / 1e6

@@ -1,11 +1,13 @@
-//! Finds how much each piece must be shortened for the speed to come out right.
+//! Finds how short a piece may be, and how much each must be shortened for the speed to come out
+//! right.
 //!
 //! By a closed loop on real work, since what a wake-up costs differs between machines by a factor
 //! of ten; the work runs as a real-time thread below the thieves, so that only they slow it.
 
 use std::time::Duration;
 
-use crate::emulated::{Emulated, KIND, TOLERANCE};
+use crate::emulated::thief::period_ns;
+use crate::emulated::{Emulated, FULL_PERMILLE, KIND, TOLERANCE};
 use crate::error::ControlError;
 use crate::gauge::{Gauge, WorkGauge};
 use crate::lever::Domain;
@@ -17,6 +19,8 @@ const PRIORITY: i32 = 20;
 const STEPS: usize = 5;
 /// Good enough to stop; closer would be to follow noise.
 const CLOSE: f64 = 0.01;
+/// Of what a wake-up alone takes, so that something is left to spin for, and to correct.
+const PIECE_BY_WAKE_UP: f64 = 1.25;
 /// Full speed and the other are measured in turn so often: what a virtual machine's host takes
 /// away in between spoils some pairs, and the middle one counts.
 const PAIRS: usize = 9;
@@ -38,9 +42,11 @@ impl Emulated {
     /// [`ControlError::Off`] when the speed is not what it should be in the end.
     pub(crate) fn calibrate(&mut self, gauge: &mut dyn Gauge) -> Result<(), ControlError> {
         let base = self.lever.range.base;
-        if self.permille(base) == super::FULL_PERMILLE {
+        if self.permille(base) == FULL_PERMILLE {
             return Ok(());
         }
+        self.bound_pieces(gauge)?;
+        let asked_ns = self.emulation.period_ns;
         let mut outcome = self.measure(gauge, base);
         for _ in 0..STEPS {
             let Ok((expected, measured)) = outcome else {
@@ -50,10 +56,11 @@ impl Emulated {
                 break;
             }
             // Too slow by this share of each period: take that much less.
-            let surplus_ns = (expected - measured) * self.emulation.period_ns as f64;
             for thief in &self.thieves {
+                let period_ns = period_ns(asked_ns, thief.piece_min_ns(), self.permille(base));
+                let surplus_ns = (expected - measured) * period_ns as f64;
                 let exit_ns = thief.exit_ns() as f64 + surplus_ns;
-                thief.set_exit_ns(exit_ns.clamp(0.0, self.emulation.period_ns as f64) as u64);
+                thief.set_exit_ns(exit_ns.clamp(0.0, period_ns as f64) as u64);
             }
             outcome = self.measure(gauge, base);
         }
@@ -66,6 +73,23 @@ impl Emulated {
             expected,
             measured,
         })
+    }
+
+    /// Finds what waking up takes without any spinning, of which each piece is to be more.
+    ///
+    /// It is a few µs on a quiet machine and 80 where a virtual one's host is busy: then no speed
+    /// between base and full would be slower than another.
+    fn bound_pieces(&mut self, gauge: &mut dyn Gauge) -> Result<(), ControlError> {
+        for thief in &self.thieves {
+            thief.set_piece_min_ns(0);
+        }
+        let nothing_taken = self.emulation.full_khz / FULL_PERMILLE * (FULL_PERMILLE - 1);
+        let (_, measured) = self.measure(gauge, nothing_taken)?;
+        let wake_up_ns = (1.0 - measured).clamp(0.0, 1.0) * self.emulation.period_ns as f64;
+        for thief in &self.thieves {
+            thief.set_piece_min_ns((wake_up_ns * PIECE_BY_WAKE_UP) as u64);
+        }
+        Ok(())
     }
 
     /// The speed at a value, as a share of full speed: expected and found.
@@ -91,7 +115,7 @@ impl Emulated {
         }
         self.change_at_once(full_khz);
         ratios.sort_unstable_by(f64::total_cmp);
-        let expected = f64::from(self.permille(value)) / f64::from(super::FULL_PERMILLE);
+        let expected = f64::from(self.permille(value)) / f64::from(FULL_PERMILLE);
         Ok((expected, ratios[PAIRS / 2]))
     }
 

@@ -1,7 +1,8 @@
 //! The thread that takes away a share of one CPU.
 //!
 //! In each period it spins for what is not to be given, counted from when it was due to wake, so
-//! that its own wake-up is part of the share; and it sleeps for the rest.
+//! that its own wake-up is part of the share; and it sleeps for the rest. Where the share is less
+//! than a wake-up costs, the period is longer.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
 use crate::emulated::request::Requests;
-use crate::emulated::{Emulation, FULL_PERMILLE};
+use crate::emulated::{Emulation, FULL_PERMILLE, PERIOD_MAX_NS};
 use crate::syscalls;
 
 /// Above everything that an application may have.
@@ -33,6 +34,8 @@ pub(crate) struct Thief {
 struct Shared {
     /// What a piece is shortened by: the way back to sleep, which costs the CPU too.
     exit_ns: AtomicU64,
+    /// Below this a piece would be less than its wake-up.
+    piece_min_ns: AtomicU64,
     periods: AtomicU64,
     missed: AtomicU64,
     taken_ns: AtomicU64,
@@ -104,6 +107,14 @@ impl Thief {
         self.shared.exit_ns.load(Relaxed)
     }
 
+    pub(crate) fn set_piece_min_ns(&self, piece_min_ns: u64) {
+        self.shared.piece_min_ns.store(piece_min_ns, Relaxed);
+    }
+
+    pub(crate) fn piece_min_ns(&self) -> u64 {
+        self.shared.piece_min_ns.load(Relaxed)
+    }
+
     pub(crate) fn totals(&self) -> Totals {
         Totals {
             periods: self.shared.periods.load(Relaxed),
@@ -133,22 +144,20 @@ fn prepare(cpu: u32) -> Result<(), (&'static str, io::Error)> {
 
 /// Until the requests say stop.
 fn take_time(shared: &Shared, requests: &Requests, emulation: Emulation) {
-    let Emulation {
-        period_ns,
-        latency_ns,
-        ..
-    } = emulation;
+    let latency_ns = emulation.latency_ns;
     let mut seen = 0;
     let mut permille = FULL_PERMILLE;
     let mut due_ns = 0;
     while !requests.stop.load(Relaxed) {
         let now_ns = syscalls::now_ns();
+        let piece_min_ns = shared.piece_min_ns.load(Relaxed);
         let pending = requests.next(&mut seen);
         let change_ns = pending.map(|request| request.at_ns + latency_ns);
         if let Some(request) = pending.filter(|request| request.at_ns + latency_ns <= now_ns) {
             seen = seen.wrapping_add(1);
             if permille == FULL_PERMILLE {
                 // Half of what is left to the CPU first: the middle of where it could begin.
+                let period_ns = period_ns(emulation.period_ns, piece_min_ns, request.permille);
                 due_ns = now_ns + period_ns * u64::from(request.permille) / 2000;
             }
             permille = request.permille;
@@ -166,6 +175,7 @@ fn take_time(shared: &Shared, requests: &Requests, emulation: Emulation) {
             syscalls::sleep_until(change_ns.map_or(due_ns, |change_ns| change_ns.min(due_ns)));
             continue;
         }
+        let period_ns = period_ns(emulation.period_ns, piece_min_ns, permille);
         let share_ns = period_ns * u64::from(FULL_PERMILLE - permille) / u64::from(FULL_PERMILLE);
         let end_ns = (due_ns + share_ns).saturating_sub(shared.exit_ns.load(Relaxed));
         // While one request is pending, later ones wait for it.
@@ -183,6 +193,13 @@ fn take_time(shared: &Shared, requests: &Requests, emulation: Emulation) {
     }
 }
 
+/// How often a piece is taken for a speed: as asked, or as rarely as lets a piece be long enough.
+pub(crate) fn period_ns(asked_ns: u64, piece_min_ns: u64, permille: u32) -> u64 {
+    let taken = u64::from(FULL_PERMILLE.saturating_sub(permille)).max(1);
+    let enough_ns = (piece_min_ns * u64::from(FULL_PERMILLE)).div_ceil(taken);
+    enough_ns.min(PERIOD_MAX_NS).max(asked_ns)
+}
+
 /// Uses the CPU up until a time, or until there are more requests than the `seen` first, if that
 /// is watched; the time when it stopped.
 fn spin_until(requests: &Requests, seen: Option<u32>, end_ns: u64) -> u64 {
@@ -192,5 +209,28 @@ fn spin_until(requests: &Requests, seen: Option<u32>, end_ns: u64) -> u64 {
             return now_ns;
         }
         std::hint::spin_loop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_period_is_as_asked_unless_its_piece_would_be_too_short() {
+        let cases = [
+            // 200 µs, a piece of at least 30 µs: of 35 % it is 70, of 17.5 % it is 35.
+            (200_000, 30_000, 650, 200_000),
+            (200_000, 30_000, 825, 200_000),
+            (200_000, 30_000, 950, 600_000),
+            (200_000, 100_000, 825, 571_429),
+            (200_000, 100_000, 999, PERIOD_MAX_NS),
+            (PERIOD_MAX_NS, 0, 999, PERIOD_MAX_NS),
+            (200_000, 30_000, 1000, PERIOD_MAX_NS),
+        ];
+        for (asked_ns, piece_min_ns, permille, expected) in cases {
+            let found = period_ns(asked_ns, piece_min_ns, permille);
+            assert_eq!(found, expected, "{permille} of a thousand");
+        }
     }
 }
