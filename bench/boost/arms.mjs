@@ -1,10 +1,13 @@
 // What is compared: the paper's schemes (VEE'19, Tables 6 and 7), each as a policy and V8 flags.
 
-/** Full speed stands for 4.0 GHz, as `boost --actuator emulated` has it by default. */
+/**
+ * Full speed stands for 4.0 GHz, as `boost --actuator emulated` has it by default. A speed that is
+ * held is for the turns of that arm only, over a service at the base.
+ */
 export const ARMS = {
   'static-2.6': { policy: 'static:base', label: 'static 2.6 GHz' },
-  'static-3.3': { policy: 'static:3.3', label: 'static 3.3 GHz' },
-  'static-4.0': { policy: 'static:peak', label: 'static 4.0 GHz' },
+  'static-3.3': { policy: 'static:3.3', isHeld: true, label: 'static 3.3 GHz' },
+  'static-4.0': { policy: 'static:peak', isHeld: true, label: 'static 4.0 GHz' },
   'gc-boost': { policy: 'gc-boost', label: 'GC-Boost' },
   'gc-boost-tuned': { policy: 'gc-boost', isTuned: true, label: 'GC-Boost (after tuning)' },
   'queue-boost': { policy: 'queue-boost', label: 'Queue Boost' },
@@ -16,23 +19,14 @@ export const ARMS = {
 
 /** What everything is compared with. */
 export const BASE = 'static-2.6';
+export const BASE_POLICY = ARMS[BASE].policy;
 /** Its speed, of the peak's: 2.6 of 4.0 GHz. */
 export const BASE_SPEED = 0.65;
-/** How long a change takes, by default; arms that never change have no other. */
-export const LATENCY_DEFAULT = '20us';
-
-/** `gc-boost@1ms` for a latency other than the default. */
-export function armsOf(names, latencies) {
-  return names.flatMap((name) => {
-    const arm = ARMS[name];
-    if (arm === undefined) throw new Error(`no arm ${name}; there are ${Object.keys(ARMS)}`);
-    const changes = !arm.policy.startsWith('static');
-    return (changes ? latencies : [LATENCY_DEFAULT]).map((latency) => ({
-      ...arm,
-      arm: name,
-      latency,
-      name: latency === LATENCY_DEFAULT ? name : `${name}@${latency}`,
-    }));
+/** The arms of these names. */
+export function armsOf(names) {
+  return names.map((name) => {
+    if (ARMS[name] === undefined) throw new Error(`no arm ${name}; there are ${Object.keys(ARMS)}`);
+    return { ...ARMS[name], name };
   });
 }
 

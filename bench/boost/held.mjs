@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bobtailMeanwhile, MAIN } from '../harness/bobtail.mjs';
 import { LOAD_CORE, SERVER_CORE } from '../harness/cpu.mjs';
-import { Running } from './service.mjs';
+import { Running } from './running.mjs';
 import { WARM_UP_MS } from './warm.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));

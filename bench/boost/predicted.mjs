@@ -30,7 +30,7 @@ function latencyNs({ percentiles }, percentile) {
 export function predictions(folder) {
   const answers = answersOf(folder);
   return (service, arm, percentile) => {
-    const { policy, isTuned } = ARMS[arm.split('@')[0]];
+    const { policy, isTuned } = ARMS[arm];
     const pairs = answers
       .filter((one) => one.service === service && one.kind === (isTuned ? 'tuned' : 'plain'))
       .map(({ seed, answer }) => {

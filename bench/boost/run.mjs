@@ -2,33 +2,32 @@
 // load, a fresh seeded server for each arm of each round.
 //
 //   node --single-threaded-gc bench/boost/run.mjs [--rounds 10] [--requests 50000]
-//     [--services cpu,redis,…] [--arms gc-boost,…] [--latencies 20us,500us,1ms] [--workers 0]
+//     [--services cpu,redis,…] [--arms gc-boost,…] [--latency 20us] [--workers 0]
 //     [--tuned=--flag] [--seconds-max S] [--node PATH] [--out DIR]
 //
 // Needs root (real-time threads) and two CPUs: the servers on one, load and databases on the other.
-// Each cell is written when it is done, and a run goes on where the last one stopped: a round that
-// was cut off (`--seconds-max`, Ctrl-C) is completed by the next run. `tables.mjs` makes tables.
-// A cell begins when the core is as fast as it was when the rate was set, and is measured again if
-// it is not any more when it ends.
+// A round of a service is written when it is done, and a run goes on where the last one stopped: a
+// round that was cut off (`--seconds-max`, Ctrl-C) is begun anew. `tables.mjs` makes tables.
 // Requests that came while the host took time from this machine are left out (and counted), and
-// others come in their place; a cell of which that is too many is measured again (the first is kept
-// in `stolen.jsonl`).
+// others come in their place; a round in which that is too many is measured again (the first is
+// kept in `stolen.jsonl`).
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { cpus, loadavg, release } from 'node:os';
+import { appendFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpus, release } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
-import { collectsAlone, stolenSince, yieldToDatabases } from '../harness/cpu.mjs';
+import { collectsAlone, yieldToDatabases } from '../harness/cpu.mjs';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { closedLoop, openLoop } from '../harness/open-loop.mjs';
-import { StolenWatch } from '../harness/stolen.mjs';
-import { ARMS, armsOf, BASE, BASE_SPEED, LATENCY_DEFAULT, SERVICES, TUNED } from './arms.mjs';
+import { ARMS, armsOf, BASE_POLICY, BASE_SPEED, SERVICES, TUNED } from './arms.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { ratesIn } from './rates.mjs';
+import { takeRound } from './round.mjs';
 import { BoostedService } from './service.mjs';
+import { NotDriven, SharedLever } from './shared-lever.mjs';
 import { isAsFast, SpeedProbe } from './speed.mjs';
-import { CONCURRENCY, KEPT_MIN, PROLONGED_MAX, requests, SETTLE_MS, warm } from './warm.mjs';
+import { CONCURRENCY, requests, warm } from './warm.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
 const { values } = parseArgs({
@@ -37,7 +36,7 @@ const { values } = parseArgs({
     requests: text('50000'),
     services: text(Object.keys(SERVICES).join(',')),
     arms: text(Object.keys(ARMS).join(',')),
-    latencies: text(LATENCY_DEFAULT),
+    latency: text('20us'),
     workers: text('0'),
     tuned: text(TUNED),
     'seconds-max': text('0'),
@@ -49,16 +48,11 @@ const CALIBRATION_MS = 6000;
 const CALIBRATION_TRIALS = 5;
 /** Of what the service answers at base when it is never idle: the paper's are half busy. */
 const UTILISATION = 0.475;
-/** Of one CPU, before a cell begins. */
-const STOLEN_MAX = 0.02;
-/** Of a cell; one that the host spoiled is never kept. */
+/** A round that the host spoiled is never kept. */
 const TRIALS_MAX = 20;
 const REFUSALS_MAX = 20;
-/** How often it looks whether the host leaves this machine alone before it begins. */
-const SETTLED_MAX = 3;
-
-/** The service ran without its policy. */
-class NotDriven extends Error {}
+/** Looks at the core's speed before each turn: one that stays another is told, not waited for. */
+const LOOKS_MAX = 10;
 
 const isOverdue = overdueAfter(Number(values['seconds-max']));
 
@@ -88,8 +82,16 @@ async function rateOf(service, context) {
  * which finds the loop always awake, so that is only where it begins.
  */
 async function calibrated(service, context) {
-  const [arm] = armsOf([BASE], [LATENCY_DEFAULT]);
-  const started = await BoostedService.start({ ...context, service, arm, seed: 1 });
+  const lever = await SharedLever.start(values.latency);
+  try {
+    return await calibratedAt({ ...context, service, drive: lever.drive });
+  } finally {
+    await lever.stop();
+  }
+}
+
+async function calibratedAt(context) {
+  const started = await BoostedService.start({ ...context, policy: BASE_POLICY, seed: 1 });
   const load = { requests, concurrency: CONCURRENCY, durationMs: CALIBRATION_MS };
   await warm(started.connections);
   const answered = await closedLoop(started.connections, load);
@@ -100,91 +102,16 @@ async function calibrated(service, context) {
     const loopShare = (started.loopNs() - loopNs) / ((performance.now() - atMs) * 1e6);
     ratePerS *= (UTILISATION * BASE_SPEED) / loopShare;
   }
-  const { refused } = await started.stop();
-  if (refused !== null) throw new NotDriven(refused);
+  try {
+    await started.driven();
+  } finally {
+    await started.stop();
+  }
   return ratePerS;
 }
 
 function nameOf(service) {
   return Number(values.workers) > 0 ? `${service}-cluster` : service;
-}
-
-/** One arm in one round. */
-async function cell(service, arm, round, rate, context) {
-  const flags = arm.isTuned ? values.tuned.split(' ') : [];
-  const seed = round * 1000 + 7;
-  const { ratePerS } = rate;
-  const unitMs = [await context.speed.until(rate.unitMs)];
-  const started = await BoostedService.start({ ...context, service, arm, flags, seed });
-  const { connections } = started;
-  await warm(connections);
-  for (let settled = 0; settled < SETTLED_MAX; settled += 1) {
-    const stolenWhileSettling = stolenSince();
-    const random = seededRandom(seed + 1 + settled);
-    await openLoop(connections, { requests, ratePerS, durationMs: SETTLE_MS, random });
-    if (stolenWhileSettling() <= STOLEN_MAX) break;
-  }
-  const before = await started.freshCounters();
-  if (before === null) throw new NotDriven((await started.stop()).refused);
-  const [loopNs, cpuNs, atMs] = [started.loopNs(), started.cpuNs(), performance.now()];
-  const stolen = stolenSince();
-  const watch = new StolenWatch();
-  const wantedMs = (Number(values.requests) / ratePerS) * 1000;
-  const { latenciesMs, dueMs, failed, unanswered } = await openLoop(connections, {
-    requests,
-    ratePerS,
-    durationMs: PROLONGED_MAX * wantedMs,
-    random: seededRandom(seed),
-    isEnough: () => watch.undisturbedMs() >= wantedMs,
-  });
-  const isTaken = watch.stop();
-  const wallNs = (performance.now() - atMs) * 1e6;
-  const loopShare = (started.loopNs() - loopNs) / wallNs;
-  const cpuShare = (started.cpuNs() - cpuNs) / wallNs;
-  const stolenShare = stolen();
-  const after = await started.counters();
-  const boost = await started.stop();
-  unitMs.push(await context.speed.unitMs());
-  if (boost.refused !== null) throw new NotDriven(boost.refused);
-  const histogram = new LatencyHistogram();
-  latenciesMs.forEach((ms, index) => {
-    if (!isTaken(dueMs[index])) histogram.add(ms);
-  });
-  const leftOut = latenciesMs.length - histogram.count;
-  const measured = measuredShare(boost, before, after);
-  return {
-    ...{ round, arm: arm.name, policy: boost.policy, latency: arm.latency, flags, seed },
-    ...{
-      ratePerS,
-      unitMs,
-      requests: histogram.count,
-      failed,
-      unanswered,
-      loopShare,
-      cpuShare,
-      stolenShare,
-      leftOut,
-    },
-    ...measured,
-    ...{ sensed: boost.requests, load: loadavg()[0], latencies: histogram.toText() },
-  };
-}
-
-/**
- * What the policy did while it was measured, but for the last part of a second, and not while the
- * service was warmed up: the energy is that of the paper's points, of which the summary at the end
- * has the premium of a boost.
- */
-function measuredShare({ processes, boostedShare, energy }, before, after) {
-  const drivenS = after.drivenS - before.drivenS;
-  const share = Math.min(1, (after.boostedS - before.boostedS) / (drivenS * processes));
-  const premium = boostedShare > 0 ? (energy.relativeToBase - 1) / boostedShare : 0;
-  return {
-    boosts: after.boosts - before.boosts,
-    boostedShare: share,
-    ranNs: drivenS * 1e9,
-    energy: { kind: energy.kind, relativeToBase: 1 + premium * share },
-  };
 }
 
 /** Again while the speed is off, as it is where the host takes time while it is calibrated. */
@@ -198,26 +125,30 @@ async function driven(take) {
   }
 }
 
-/** A cell again while the host took too much of its time; what is thrown away is kept aside. */
-async function quietCell(service, arm, round, rate, context) {
+/** A round again while the host took too much of its time; what is thrown away is kept aside. */
+async function quietRound(service, round, arms, rate, context) {
+  const about = { service: nameOf(service), round };
   for (let trial = 0; trial < TRIALS_MAX; trial += 1) {
-    const measured = await driven(() => cell(service, arm, round, rate, context));
-    const isWhole = measured.requests >= KEPT_MIN * Number(values.requests);
-    if (isWhole && isAsFast(measured.unitMs.at(-1), rate.unitMs)) return measured;
-    appendFileSync(
-      join(values.out, 'stolen.jsonl'),
-      `${JSON.stringify({ service: nameOf(service), ...measured })}\n`,
-    );
+    const { cells, isWhole } = await driven(() => roundOf(service, round, arms, rate, context));
+    if (isWhole) return cells;
+    const lines = cells.map((cell) => `${JSON.stringify({ ...about, ...cell })}\n`);
+    appendFileSync(join(values.out, 'stolen.jsonl'), lines.join(''));
+    if (isOverdue()) return null;
   }
-  throw new Error(`the host spoiled a cell of ${service} ${TRIALS_MAX} times: run it another time`);
+  throw new Error(`the host spoiled a round of ${service} ${TRIALS_MAX} times: try another time`);
 }
 
-/** The arms of a round that are not there yet. */
-function missing(path, arms) {
-  if (!existsSync(path)) return arms;
-  const lines = readFileSync(path, 'utf8').trim().split('\n');
-  const there = new Set(lines.map((line) => JSON.parse(line).arm));
-  return arms.filter(({ name }) => !there.has(name));
+/** At the rate that keeps the loops as busy on the core as fast as it is now. */
+async function roundOf(service, round, arms, rate, context) {
+  const unitMs = await context.speed.unitMs();
+  const ratePerS = Math.round((rate.ratePerS * rate.unitMs) / unitMs);
+  const seed = round * 1000 + 7;
+  return takeRound({
+    ...{ ...context, service, latency: values.latency, flags: values.tuned.split(' ') },
+    ...{ wanted: Number(values.requests), seed, ratePerS },
+    arms: shuffled(arms, seededRandom(seed)),
+    beginTurn: () => context.speed.until(unitMs, LOOKS_MAX),
+  });
 }
 
 /** All rounds, or as much of them as there is time for. */
@@ -225,7 +156,7 @@ async function run(environment) {
   yieldToDatabases();
   const speed = new SpeedProbe(values.node);
   const context = { workers: Number(values.workers), node: values.node, environment, speed };
-  const arms = armsOf(values.arms.split(','), values.latencies.split(','));
+  const arms = armsOf(values.arms.split(','));
   describe();
   try {
     await rounds(arms, context);
@@ -238,15 +169,17 @@ async function rounds(arms, context) {
   for (let round = 1; round <= Number(values.rounds); round += 1) {
     for (const service of services) {
       const path = join(values.out, 'rounds', `${nameOf(service)}-${round}.jsonl`);
-      const order = shuffled(missing(path, arms), seededRandom(round * 31 + service.length));
-      for (const arm of order) {
-        if (isOverdue()) return;
-        const rate = await driven(() => rateOf(service, context));
-        const measured = await quietCell(service, arm, round, rate, context);
-        appendFileSync(path, `${JSON.stringify(measured)}\n`);
-        const p99 = LatencyHistogram.fromText(measured.latencies).percentileMs(99);
-        const told = [service, `round ${round}`, arm.name, `p99 ${p99?.toFixed(1)} ms`];
-        process.stderr.write(`${told.join(' · ')} · ${measured.boosts} boosts\n`);
+      if (existsSync(path)) continue;
+      if (isOverdue()) return;
+      const rate = await driven(() => rateOf(service, context));
+      const cells = await quietRound(service, round, arms, rate, context);
+      if (cells === null) return;
+      const lines = cells.map((cell) => `${JSON.stringify({ round, ...cell })}\n`);
+      writeFileSync(path, lines.join(''));
+      for (const { arm, latencies, boosts } of cells) {
+        const p99 = LatencyHistogram.fromText(latencies).percentileMs(99);
+        const told = [service, `round ${round}`, arm, `p99 ${p99?.toFixed(1)} ms`];
+        process.stderr.write(`${told.join(' · ')} · ${boosts} boosts\n`);
       }
     }
   }
@@ -255,8 +188,8 @@ async function rounds(arms, context) {
 function describe() {
   const version = execFileSync(values.node, ['-p', 'process.versions.node'], { encoding: 'utf8' });
   const host = `${cpus()[0].model}, ${cpus().length} CPUs, Linux ${release()}`;
-  const { requests: count, tuned } = values;
-  const about = { node: version.trim(), host, requests: Number(count), tuned };
+  const { requests: count, tuned, latency } = values;
+  const about = { node: version.trim(), host, requests: Number(count), tuned, latency };
   writeFileSync(join(values.out, 'about.json'), `${JSON.stringify(about, null, 2)}\n`);
 }
 

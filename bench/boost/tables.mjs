@@ -119,7 +119,7 @@ async function serviceTable(service, arms) {
   ];
   head('scheme', 'rounds × requests', ...figures, 'boosts/s', 'boosted', 'loop busy', 'energy*');
   const order = Object.keys(ARMS);
-  const place = (name) => order.indexOf(name.split('@')[0]);
+  const place = (name) => order.indexOf(name);
   for (const name of [...arms.keys()].sort((a, b) => place(a) - place(b) || (a < b ? -1 : 1))) {
     const cells = arms.get(name);
     const result = await compared(base, cells);
@@ -158,7 +158,7 @@ function tableSeven(services) {
     const energies = services.map((results) => results.get(name)?.energy).filter(Boolean);
     const energy = energies.reduce((sum, one) => sum + one, 0) / energies.length;
     const tails = TAILS.map((tail) => meanOf(services, name, tail));
-    row(name, ...tails, energy.toFixed(3), ...(PAPER_7[name.split('@')[0]] ?? ['', '']));
+    row(name, ...tails, energy.toFixed(3), ...(PAPER_7[name] ?? ['', '']));
   }
 }
 
@@ -182,7 +182,7 @@ function conformanceTable(services, predict) {
   head('service', 'scheme', ...tails, 'energy* predicted', 'energy* live');
   for (const [service, results] of services) {
     for (const [name, result] of results) {
-      if (name === BASE || name === 'a-a' || name.includes('@')) continue;
+      if (name === BASE || name === 'a-a') continue;
       const cells = TAILS.flatMap((tail) => {
         const predicted = predict(service, name, tail);
         const live = result.percentiles.find(({ percentile }) => percentile === tail);

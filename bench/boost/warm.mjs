@@ -1,6 +1,8 @@
 // What is asked of the services, and how they are warmed up before it counts: live and recorded the
 // same, for a service whose first collection of the whole heap is still to come has another tail.
-import { closedLoop, requestBytes } from '../harness/open-loop.mjs';
+import { seededRandom } from '../../packages/bobtail/dist/prove/shuffle.js';
+import { stolenSince } from '../harness/cpu.mjs';
+import { closedLoop, openLoop, requestBytes } from '../harness/open-loop.mjs';
 
 const PATHS = 5000;
 /** A fresh server is at twice its later cost for the first two seconds. */
@@ -9,6 +11,9 @@ const WARM_MS = 2500;
 export const SETTLE_MS = 3000;
 /** Of a closed loop: enough that the service is never idle. */
 export const CONCURRENCY = 24;
+/** Of one CPU, before what counts begins; how often it looks for that. */
+const STOLEN_MAX = 0.02;
+const SETTLED_MAX = 3;
 /** From the first request to the first that counts. */
 export const WARM_UP_MS = WARM_MS + SETTLE_MS;
 
@@ -25,4 +30,14 @@ export const requests = Array.from({ length: PATHS }, (_, n) =>
 /** As much as the service can answer, for a while. */
 export function warm(connections) {
   return closedLoop(connections, { requests, concurrency: CONCURRENCY, durationMs: WARM_MS });
+}
+
+/** The load as it will be, until the host leaves this machine alone; not for ever. */
+export async function settle(connections, ratePerS, seed) {
+  for (let settled = 0; settled < SETTLED_MAX; settled += 1) {
+    const stolen = stolenSince();
+    const random = seededRandom(seed + 1 + settled);
+    await openLoop(connections, { requests, ratePerS, durationMs: SETTLE_MS, random });
+    if (stolen() <= STOLEN_MAX) break;
+  }
 }

@@ -8,7 +8,7 @@ import { StolenWatch as Watch } from '../../packages/bobtail/dist/cli/record/sto
 /** The kernel counts in steps of 10 ms, so less than that is told with what follows. */
 const BEFORE_MS = 50;
 /** A queue that grew meanwhile is gone by then: the loops are half busy. */
-const AFTER_MS = 200;
+export const AFTER_MS = 200;
 /** So that asking costs nothing, however often. */
 const ASKED_EVERY_MS = 50;
 

@@ -38,8 +38,8 @@ struct Missed {
 }
 
 /// Tries until something is there: twelve times, and for those in which the host took time or sped
-/// the core up and down, which no lever can help, for as long as it is given. None where the machine
-/// was not left alone for twelve until then: nothing can be told of a lever there.
+/// the core up and down, which no lever can help, for as long as it is given. None where the
+/// machine was not left alone for twelve until then: nothing can be told of a lever there.
 fn attempt<T>(seconds: u64, mut one: impl FnMut() -> Result<T, Missed>) -> Option<T> {
     let mut fair = 0;
     let begin = std::time::Instant::now();
@@ -123,7 +123,7 @@ fn speeds(lever: &mut Emulated) -> ([f64; 2], f64) {
 #[test]
 fn each_speed_is_what_it_says_and_full_speed_takes_nothing() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    // Anew each time: what a wake-up costs, to which it is calibrated, changes with the host's load.
+    // Anew each time: what a wake-up costs, to which it is calibrated, changes with the host.
     // A wrong lever is wrong every time.
     let right = attempt(40, || {
         let mut lever = start(Emulation::default());

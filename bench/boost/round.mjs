@@ -1,0 +1,167 @@
+// One round of a service: a fresh, seeded server for each arm, all there at once, and each under
+// load for two seconds at a time, in an order of its own each time, until all have enough.
+//
+// On a shared host the core is slower by half and is taken away in phases of seconds to minutes.
+// Arm after arm for half a minute each, the same arm twice was up to 97 % apart at p99.9. In turns
+// of seconds all arms have the same phases. Who is not asked costs next to nothing; it could put
+// its collections off until then, though, so V8's reducer of idle heaps is off.
+import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
+import { stolenSince } from '../harness/cpu.mjs';
+import { LatencyHistogram } from '../harness/latency-histogram.mjs';
+import { openLoop } from '../harness/open-loop.mjs';
+import { AFTER_MS, StolenWatch } from '../harness/stolen.mjs';
+import { BASE_POLICY } from './arms.mjs';
+import { BoostedService } from './service.mjs';
+import { SharedLever } from './shared-lever.mjs';
+import { KEPT_MIN, PROLONGED_MAX, requests, settle, warm } from './warm.mjs';
+
+/** Of a turn that counts, after a beginning that does not: caches are cold by then. */
+const TURN_MS = 2000;
+const BEGIN_MS = AFTER_MS;
+const NEVER_IDLE_HEAP = '--no-memory-reducer';
+
+/** What an arm's turns came to. */
+class Tally {
+  histogram = new LatencyHistogram();
+  turns = 0;
+  sums = { ...{ failed: 0, unanswered: 0, leftOut: 0, wallNs: 0 }, ...{ loopNs: 0, cpuNs: 0 } };
+  sumsOfOthers = { cpuNs: 0 };
+  stolenMs = 0;
+  unitsMs = [];
+}
+
+/** One arm of a round: its service, warmed up, and what came so far. */
+class Contender {
+  tally = new Tally();
+
+  static async start(arm, { flags, seed, lever, ...context }) {
+    const own = [NEVER_IDLE_HEAP, ...(arm.isTuned ? flags : [])];
+    const policy = arm.isHeld ? BASE_POLICY : arm.policy;
+    const how = { ...context, policy, flags: own, seed, drive: lever.drive };
+    const service = await BoostedService.start(how);
+    const contender = Object.assign(new Contender(), { arm, service, lever, flags: own });
+    try {
+      await contender.#warmUp(context.ratePerS, seed);
+      contender.before = await service.driven();
+      return contender;
+    } catch (error) {
+      await service.stop();
+      throw error;
+    }
+  }
+
+  async #warmUp(ratePerS, seed) {
+    const { connections } = this.service;
+    await warm(connections);
+    await settle(connections, ratePerS, seed);
+  }
+
+  isWhole(wanted) {
+    return this.tally.histogram.count >= wanted;
+  }
+
+  /** Its turn; `others` are measured meanwhile. */
+  async turn({ ratePerS, seed, unitMs }, others) {
+    const held = this.arm.isHeld ? await this.lever.hold(this.arm.policy) : null;
+    const before = this.#figures(others);
+    const stolen = stolenSince();
+    const watch = new StolenWatch();
+    const fromMs = performance.now() + BEGIN_MS;
+    const { latenciesMs, dueMs, failed, unanswered } = await openLoop(this.service.connections, {
+      ...{ requests, ratePerS, durationMs: BEGIN_MS + TURN_MS, random: seededRandom(seed) },
+    });
+    const isTaken = watch.stop();
+    const after = this.#figures(others);
+    this.tally.stolenMs += (stolen() * (after.atNs - before.atNs)) / 1e6;
+    await held?.stop();
+    const { tally } = this;
+    tally.turns += 1;
+    tally.unitsMs.push(unitMs);
+    tally.sums.failed += failed;
+    tally.sums.unanswered += unanswered;
+    tally.sums.wallNs += after.atNs - before.atNs;
+    tally.sums.loopNs += after.loopNs - before.loopNs;
+    tally.sums.cpuNs += after.cpuNs - before.cpuNs;
+    tally.sumsOfOthers.cpuNs += after.othersNs - before.othersNs;
+    latenciesMs.forEach((ms, index) => {
+      if (dueMs[index] < fromMs) return;
+      if (isTaken(dueMs[index])) tally.sums.leftOut += 1;
+      else tally.histogram.add(ms);
+    });
+  }
+
+  #figures(others) {
+    return {
+      atNs: performance.now() * 1e6,
+      loopNs: this.service.loopNs(),
+      cpuNs: this.service.cpuNs(),
+      othersNs: others.reduce((sum, { service }) => sum + service.cpuNs(), 0),
+    };
+  }
+
+  /** What is kept of it. */
+  async cell() {
+    const { arm, tally, flags } = this;
+    const { wallNs, loopNs, cpuNs, failed, unanswered, leftOut } = tally.sums;
+    const after = await this.service.driven();
+    const share = boostedShare(this.before, after, wallNs);
+    return {
+      ...{ arm: arm.name, policy: arm.policy, flags, turns: tally.turns, unitMs: tally.unitsMs },
+      ...{ requests: tally.histogram.count, failed, unanswered, leftOut },
+      loopShare: loopNs / wallNs,
+      cpuShare: cpuNs / wallNs,
+      othersCpuShare: tally.sumsOfOthers.cpuNs / wallNs,
+      stolenShare: tally.stolenMs / (wallNs / 1e6),
+      boosts: after.counters.boosts - this.before.counters.boosts,
+      boostedShare: share,
+      ranNs: wallNs,
+      energy: { kind: 'modelled', relativeToBase: 1 + premium(after) * share },
+      latencies: tally.histogram.toText(),
+    };
+  }
+}
+
+/** Of the time of its turns: nobody boosts what nobody asks. */
+function boostedShare(before, after, wallNs) {
+  const boostedNs = after.counters.boostedNs - before.counters.boostedNs;
+  return Math.min(1, boostedNs / (wallNs * after.processes));
+}
+
+/** What a boost costs more than the base, by the paper's points. */
+function premium({ boostedShare: share, energy }) {
+  return share > 0 ? (energy.relativeToBase - 1) / share : 0;
+}
+
+/**
+ * Cells of all arms, and whether all have `wanted` requests that nothing disturbed. `beginTurn`
+ * gives the speed of the core before the next turns, when it may have waited for it.
+ */
+export async function takeRound({ arms, latency, wanted, seed, ratePerS, beginTurn, ...context }) {
+  const lever = await SharedLever.start(latency);
+  const contenders = [];
+  try {
+    for (const arm of arms) {
+      contenders.push(await Contender.start(arm, { ...context, seed, ratePerS, lever }));
+    }
+    const turnsMax = PROLONGED_MAX * Math.ceil(wanted / (ratePerS * (TURN_MS / 1000)));
+    for (let turn = 0; turn < turnsMax; turn += 1) {
+      if (contenders.every((one) => one.isWhole(wanted))) break;
+      const unitMs = await beginTurn();
+      // The same arrivals for all, and another order each time.
+      const load = { ratePerS, seed: seed + turn, unitMs };
+      for (const one of shuffled(contenders, seededRandom(seed * 97 + turn))) {
+        await one.turn(
+          load,
+          contenders.filter((other) => other !== one),
+        );
+      }
+    }
+    const cells = [];
+    for (const one of contenders) cells.push({ seed, ratePerS, latency, ...(await one.cell()) });
+    const isWhole = contenders.every((one) => one.isWhole(KEPT_MIN * wanted));
+    return { cells, isWhole };
+  } finally {
+    for (const { service } of contenders) await service.stop();
+    await lever.stop();
+  }
+}
