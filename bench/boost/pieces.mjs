@@ -1,7 +1,9 @@
 // What every experiment of this folder does around its cells: it runs in pieces, on the load's
-// core, beside the databases that its services need, and ends what it started.
+// core, beside the databases that its services need, with the servers' core kept awake, and ends
+// what it started.
 import { startServices } from '../../workloads/harness/services.mjs';
-import { LOAD_CORE, pin } from '../harness/cpu.mjs';
+import { keepAwake } from '../harness/awake.mjs';
+import { LOAD_CORE, pin, SERVER_CORE } from '../harness/cpu.mjs';
 import { SERVICES } from './arms.mjs';
 
 /** A function that tells whether so many seconds are over, as `--seconds-max` has them; 0 never. */
@@ -20,10 +22,12 @@ export async function besideDatabases(services, take) {
   pin(process.pid, LOAD_CORE);
   const needs = [...new Set(services.flatMap((name) => SERVICES[name].needs))];
   const databases = await startServices(needs);
+  const letSleep = keepAwake([SERVER_CORE]);
   try {
     for (const reason of Object.values(databases.missing)) throw new Error(reason);
     return await take(databases.environment);
   } finally {
+    letSleep();
     await databases.stop();
   }
 }
