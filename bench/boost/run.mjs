@@ -45,7 +45,7 @@ const { values } = parseArgs({
   },
 });
 const CALIBRATION_MS = 6000;
-const CALIBRATION_TRIALS = 5;
+const CALIBRATION_TRIALS = 4;
 /** Of what the service answers at base when it is never idle: the paper's are half busy. */
 const UTILISATION = 0.475;
 /** A round that the host spoiled is never kept. */
@@ -58,56 +58,49 @@ const isOverdue = overdueAfter(Number(values['seconds-max']));
 
 /**
  * Requests per second that keep the server's loops busy for `UTILISATION` of the time, on a core
- * that does a unit in `unitMs`, the same for all services; kept.
+ * that does a unit in `unitMs`; kept.
  */
 async function rateOf(service, context) {
   const known = existsSync(join(values.out, 'rates.json')) ? ratesIn(values.out) : {};
   const name = nameOf(service);
   if (known[name] !== undefined) return known[name];
-  const [first] = Object.values(known);
-  for (;;) {
-    const unitMs = first?.unitMs ?? (await context.speed.unitMs());
-    await context.speed.until(unitMs);
-    const ratePerS = await calibrated(service, context);
-    if (!isAsFast(await context.speed.unitMs(), unitMs)) continue;
-    const rate = { ratePerS: Math.round(ratePerS), unitMs };
+  const lever = await SharedLever.start(values.latency);
+  try {
+    const rate = await calibrated({ ...context, service, drive: lever.drive });
     const path = join(values.out, 'rates.json');
     writeFileSync(path, `${JSON.stringify({ ...known, [name]: rate }, null, 2)}\n`);
     return rate;
-  }
-}
-
-/**
- * The rate on the core as fast as it is now. Open load costs more per request than a closed loop,
- * which finds the loop always awake, so that is only where it begins.
- */
-async function calibrated(service, context) {
-  const lever = await SharedLever.start(values.latency);
-  try {
-    return await calibratedAt({ ...context, service, drive: lever.drive });
   } finally {
     await lever.stop();
   }
 }
 
-async function calibratedAt(context) {
-  const started = await BoostedService.start({ ...context, policy: BASE_POLICY, seed: 1 });
-  const load = { requests, concurrency: CONCURRENCY, durationMs: CALIBRATION_MS };
-  await warm(started.connections);
-  const answered = await closedLoop(started.connections, load);
-  let ratePerS = (answered / (CALIBRATION_MS / 1000)) * UTILISATION;
-  for (let trial = 0; trial < CALIBRATION_TRIALS; trial += 1) {
-    const [loopNs, atMs] = [started.loopNs(), performance.now()];
-    await openLoop(started.connections, { requests, ratePerS, durationMs: CALIBRATION_MS });
-    const loopShare = (started.loopNs() - loopNs) / ((performance.now() - atMs) * 1e6);
-    ratePerS *= (UTILISATION * BASE_SPEED) / loopShare;
-  }
+/**
+ * Open load costs more per request than a closed loop, which finds the loop always awake, so that
+ * is only where it begins. The last trial is one in which the core stayed as fast.
+ */
+async function calibrated({ speed, ...context }) {
+  const service = await BoostedService.start({ ...context, policy: BASE_POLICY, seed: 1 });
   try {
-    await started.driven();
+    const { connections } = service;
+    const load = { requests, concurrency: CONCURRENCY, durationMs: CALIBRATION_MS };
+    await warm(connections);
+    const answered = await closedLoop(connections, load);
+    let ratePerS = (answered / (CALIBRATION_MS / 1000)) * UTILISATION;
+    for (let trial = 1; ; trial += 1) {
+      const beforeMs = await speed.unitMs();
+      const [loopNs, atMs] = [service.loopNs(), performance.now()];
+      await openLoop(connections, { requests, ratePerS, durationMs: CALIBRATION_MS });
+      const loopShare = (service.loopNs() - loopNs) / ((performance.now() - atMs) * 1e6);
+      ratePerS *= (UTILISATION * BASE_SPEED) / loopShare;
+      const afterMs = await speed.unitMs();
+      if (trial < CALIBRATION_TRIALS || !isAsFast(beforeMs, afterMs)) continue;
+      await service.driven();
+      return { ratePerS: Math.round(ratePerS), unitMs: (beforeMs + afterMs) / 2 };
+    }
   } finally {
-    await started.stop();
+    await service.stop();
   }
-  return ratePerS;
 }
 
 function nameOf(service) {

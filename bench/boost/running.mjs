@@ -4,12 +4,15 @@ import { once } from 'node:events';
 import { ordinaryPriority } from '../harness/cpu.mjs';
 import { listening } from '../harness/listening.mjs';
 
-/** A command of Node that listens; it is told to stop with this process, too. */
+/**
+ * A command of Node that listens; it is told to stop with this process, too. It has a channel to
+ * this one, by which a driver knows that others of its kind may share its lever.
+ */
 export class Running {
   static async start(args, { env, core, node = process.execPath }) {
     const child = spawn('taskset', ['-c', String(core), node, ...args], {
       env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     ordinaryPriority(child.pid);
     const abandon = () => child.kill('SIGTERM');
