@@ -6,6 +6,9 @@ import { keepAwake } from '../harness/awake.mjs';
 import { LOAD_CORE, pin, SERVER_CORE } from '../harness/cpu.mjs';
 import { SERVICES } from './arms.mjs';
 
+/** Each child is ended with this process by a listener of its own. */
+const CHILDREN_MAX = 50;
+
 /** A function that tells whether so many seconds are over, as `--seconds-max` has them; 0 never. */
 export function overdueAfter(secondsMax) {
   const startMs = performance.now();
@@ -19,6 +22,7 @@ export function overdueAfter(secondsMax) {
 export async function besideDatabases(services, take) {
   // Ended by a signal, it still ends what it started.
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+  process.setMaxListeners(CHILDREN_MAX);
   pin(process.pid, LOAD_CORE);
   const needs = [...new Set(services.flatMap((name) => SERVICES[name].needs))];
   const databases = await startServices(needs);
