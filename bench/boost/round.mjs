@@ -13,11 +13,13 @@ import { AFTER_MS, StolenWatch } from '../harness/stolen.mjs';
 import { BASE_POLICY } from './arms.mjs';
 import { BoostedService } from './service.mjs';
 import { SharedLever } from './shared-lever.mjs';
-import { KEPT_MIN, PROLONGED_MAX, requests, settle, warm } from './warm.mjs';
+import { KEPT_MIN, requests, settle, warm } from './warm.mjs';
 
 /** Of a turn that counts, after a beginning that does not: caches are cold by then. */
 const TURN_MS = 2000;
 const BEGIN_MS = AFTER_MS;
+/** As long as it takes on a machine that is left alone: to begin anew would take longer. */
+const TURNS_BY_WANTED = 4;
 const NEVER_IDLE_HEAP = '--no-memory-reducer';
 
 /** What an arm's turns came to. */
@@ -143,7 +145,7 @@ export async function takeRound({ arms, latency, wanted, seed, ratePerS, beginTu
     for (const arm of arms) {
       contenders.push(await Contender.start(arm, { ...context, seed, ratePerS, lever }));
     }
-    const turnsMax = PROLONGED_MAX * Math.ceil(wanted / (ratePerS * (TURN_MS / 1000)));
+    const turnsMax = TURNS_BY_WANTED * Math.ceil(wanted / (ratePerS * (TURN_MS / 1000)));
     for (let turn = 0; turn < turnsMax; turn += 1) {
       if (contenders.every((one) => one.isWhole(wanted))) break;
       const unitMs = await beginTurn();
