@@ -26,10 +26,15 @@ const NEVER_IDLE_HEAP = '--no-memory-reducer';
 class Tally {
   histogram = new LatencyHistogram();
   turns = 0;
-  sums = { ...{ failed: 0, unanswered: 0, leftOut: 0, wallNs: 0 }, ...{ loopNs: 0, cpuNs: 0 } };
-  sumsOfOthers = { cpuNs: 0 };
-  stolenMs = 0;
+  sums = {
+    ...{ failed: 0, unanswered: 0, leftOut: 0, stolenNs: 0 },
+    ...{ wallNs: 0, loopNs: 0, cpuNs: 0, othersNs: 0 },
+  };
   unitsMs = [];
+
+  add(amounts) {
+    for (const [name, amount] of Object.entries(amounts)) this.sums[name] += amount;
+  }
 }
 
 /** One arm of a round: its service, warmed up, and what came so far. */
@@ -74,27 +79,26 @@ class Contender {
     });
     const isTaken = watch.stop();
     const after = this.#figures(others);
-    this.tally.stolenMs += (stolen() * (after.atNs - before.atNs)) / 1e6;
+    const wallNs = after.wallNs - before.wallNs;
+    const stolenNs = stolen() * wallNs;
     await held?.stop();
     const { tally } = this;
     tally.turns += 1;
     tally.unitsMs.push(unitMs);
-    tally.sums.failed += failed;
-    tally.sums.unanswered += unanswered;
-    tally.sums.wallNs += after.atNs - before.atNs;
-    tally.sums.loopNs += after.loopNs - before.loopNs;
-    tally.sums.cpuNs += after.cpuNs - before.cpuNs;
-    tally.sumsOfOthers.cpuNs += after.othersNs - before.othersNs;
+    tally.add({ failed, unanswered, stolenNs, wallNs });
+    for (const name of ['loopNs', 'cpuNs', 'othersNs']) {
+      tally.add({ [name]: after[name] - before[name] });
+    }
     latenciesMs.forEach((ms, index) => {
       if (dueMs[index] < fromMs) return;
-      if (isTaken(dueMs[index])) tally.sums.leftOut += 1;
+      if (isTaken(dueMs[index])) tally.add({ leftOut: 1 });
       else tally.histogram.add(ms);
     });
   }
 
   #figures(others) {
     return {
-      atNs: performance.now() * 1e6,
+      wallNs: performance.now() * 1e6,
       loopNs: this.service.loopNs(),
       cpuNs: this.service.cpuNs(),
       othersNs: others.reduce((sum, { service }) => sum + service.cpuNs(), 0),
@@ -104,7 +108,8 @@ class Contender {
   /** What is kept of it. */
   async cell() {
     const { arm, tally, flags } = this;
-    const { wallNs, loopNs, cpuNs, failed, unanswered, leftOut } = tally.sums;
+    const { wallNs, loopNs, cpuNs, othersNs, stolenNs } = tally.sums;
+    const { failed, unanswered, leftOut } = tally.sums;
     const after = await this.service.driven();
     const share = boostedShare(this.before, after, wallNs);
     return {
@@ -112,8 +117,8 @@ class Contender {
       ...{ requests: tally.histogram.count, failed, unanswered, leftOut },
       loopShare: loopNs / wallNs,
       cpuShare: cpuNs / wallNs,
-      othersCpuShare: tally.sumsOfOthers.cpuNs / wallNs,
-      stolenShare: tally.stolenMs / (wallNs / 1e6),
+      othersCpuShare: othersNs / wallNs,
+      stolenShare: stolenNs / wallNs,
       boosts: after.counters.boosts - this.before.counters.boosts,
       boostedShare: share,
       ranNs: wallNs,
@@ -158,8 +163,10 @@ export async function takeRound({ arms, latency, wanted, seed, ratePerS, beginTu
         );
       }
     }
-    const cells = [];
-    for (const one of contenders) cells.push({ seed, ratePerS, latency, ...(await one.cell()) });
+    // At once: each waits until its drivers have told what they did.
+    const cells = await Promise.all(
+      contenders.map(async (one) => ({ seed, ratePerS, latency, ...(await one.cell()) })),
+    );
     const isWhole = contenders.every((one) => one.isWhole(KEPT_MIN * wanted));
     return { cells, isWhole };
   } finally {
