@@ -15,7 +15,11 @@ export const ARMS = {
   deadline: { policy: 'deadline', isTuned: true, label: 'deadline (ours)' },
   paced: { policy: 'paced', isTuned: true, label: 'paced (ours)' },
   'a-a': { policy: 'static:base', label: 'static 2.6 GHz again (A/A)' },
+  aided: { policy: 'static:base', isAided: true, label: "static 2.6 GHz, with V8's helpers" },
 };
+/** Not asked for by name: what is not of the comparison with the paper. */
+const EXTRA = ['paced', 'aided'];
+export const USUAL = Object.keys(ARMS).filter((name) => !EXTRA.includes(name));
 
 /** What everything is compared with. */
 export const BASE = 'static-2.6';
@@ -30,8 +34,28 @@ export function armsOf(names) {
   });
 }
 
+/** V8's helpers take the one core from the loop: half of it for the 40 ms of each marking. */
+const UNAIDED = '--single-threaded-gc';
+/**
+ * Flags of all arms, so that two of a kind collect alike. V8 sizes the young generation by what
+ * happens to survive and the old one by how fast it is just now: of two of the same, one collected
+ * 58 times and the other 167. Idle, it would put collections off until a turn. What it grows by
+ * between two collections of everything is small, so that a round has more than a few.
+ */
+const ALIKE = [
+  '--no-memory-reducer',
+  '--min-semi-space-size=16',
+  '--max-semi-space-size=16',
+  '--heap-growing-percent=50',
+];
 /** Flags that stand for the paper's GC-Tuning, unless others are given with `--tuned`. */
-export const TUNED = '--max-semi-space-size=4';
+export const TUNED = '--min-semi-space-size=4 --max-semi-space-size=4';
+
+/** Those of an arm's Node; `tuned` as it is on the command line. */
+export function flagsOf({ isTuned, isAided }, tuned) {
+  const flags = isAided ? ALIKE : [UNAIDED, ...ALIKE];
+  return isTuned ? [...flags, ...tuned.split(' ')] : flags;
+}
 
 /** Services like the paper's kinds of application. */
 export const SERVICES = {

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { bobtailMeanwhile } from '../harness/bobtail.mjs';
-import { ARMS, BASE, BASE_SPEED, SERVICES, TUNED } from './arms.mjs';
+import { ARMS, BASE, BASE_POLICY, BASE_SPEED, flagsOf, SERVICES, TUNED } from './arms.mjs';
 import { cellsIn } from './cells.mjs';
 import { hold, record } from './held.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
@@ -58,7 +58,7 @@ const answerOf = (cell) => join(values.out, 'predicted', `${nameOf(cell)}.json`)
 
 /** Records a service at the base speed; gives whether that was held. */
 async function recordAtBase({ service, kind, folder, seed, ratePerS, seconds }, environment) {
-  const flags = kind === 'tuned' ? values.tuned.split(' ') : [];
+  const flags = flagsOf({ isTuned: kind === 'tuned' }, values.tuned);
   const load = { ratePerS, seconds, seed };
   const holder = await hold(2.6);
   let isHeld = false;
@@ -143,7 +143,7 @@ async function recordAll(environment) {
 async function replay(cell) {
   const isTuned = cell.kind === 'tuned';
   const arms = Object.entries(ARMS).filter(
-    ([name, arm]) => name !== BASE && name !== 'a-a' && Boolean(arm.isTuned) === isTuned,
+    ([, arm]) => arm.policy !== BASE_POLICY && Boolean(arm.isTuned) === isTuned,
   );
   const policies = arms.flatMap(([, { policy }]) => ['--policy', policy]);
   const args = ['whatif', recordingOf(cell), '--json', ...policies];

@@ -3,14 +3,13 @@
 //
 // On a shared host the core is slower by half and is taken away in phases of seconds to minutes.
 // Arm after arm for half a minute each, the same arm twice was up to 97 % apart at p99.9. In turns
-// of seconds all arms have the same phases. Who is not asked costs next to nothing; it could put
-// its collections off until then, though, so V8's reducer of idle heaps is off.
+// of seconds all arms have the same phases. Who is not asked costs next to nothing.
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
 import { stolenSince } from '../harness/cpu.mjs';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { openLoop } from '../harness/open-loop.mjs';
 import { AFTER_MS, StolenWatch } from '../harness/stolen.mjs';
-import { BASE_POLICY } from './arms.mjs';
+import { BASE_POLICY, flagsOf } from './arms.mjs';
 import { BoostedService } from './service.mjs';
 import { SharedLever } from './shared-lever.mjs';
 import { KEPT_MIN, requests, settle, warm } from './warm.mjs';
@@ -20,7 +19,6 @@ const TURN_MS = 2000;
 const BEGIN_MS = AFTER_MS;
 /** As long as it takes on a machine that is left alone: to begin anew would take longer. */
 const TURNS_BY_WANTED = 4;
-const NEVER_IDLE_HEAP = '--no-memory-reducer';
 
 /** What an arm's turns came to. */
 class Tally {
@@ -41,15 +39,14 @@ class Tally {
 class Contender {
   tally = new Tally();
 
-  static async start(arm, { flags, seed, lever, ...context }) {
-    const own = [NEVER_IDLE_HEAP, ...(arm.isTuned ? flags : [])];
+  static async start(arm, { tuned, seed, lever, ...context }) {
+    const flags = flagsOf(arm, tuned);
     const policy = arm.isHeld ? BASE_POLICY : arm.policy;
-    const how = { ...context, policy, flags: own, seed, drive: lever.drive };
+    const how = { ...context, policy, flags, seed, drive: lever.drive };
     const service = await BoostedService.start(how);
-    const contender = Object.assign(new Contender(), { arm, service, lever, flags: own });
+    const contender = Object.assign(new Contender(), { arm, service, lever, flags });
     try {
       await contender.#warmUp(context.ratePerS, seed);
-      contender.before = await service.driven();
       return contender;
     } catch (error) {
       await service.stop();
@@ -61,6 +58,11 @@ class Contender {
     const { connections } = this.service;
     await warm(connections);
     await settle(connections, ratePerS, seed);
+  }
+
+  /** What its drivers did until now does not count. */
+  async begin() {
+    this.before = await this.service.driven();
   }
 
   isWhole(wanted) {
@@ -150,6 +152,8 @@ export async function takeRound({ arms, latency, wanted, seed, ratePerS, beginTu
     for (const arm of arms) {
       contenders.push(await Contender.start(arm, { ...context, seed, ratePerS, lever }));
     }
+    // At once, here and at the end: each waits until its drivers have told what they did.
+    await Promise.all(contenders.map((one) => one.begin()));
     const turnsMax = TURNS_BY_WANTED * Math.ceil(wanted / (ratePerS * (TURN_MS / 1000)));
     for (let turn = 0; turn < turnsMax; turn += 1) {
       if (contenders.every((one) => one.isWhole(wanted))) break;
@@ -163,7 +167,6 @@ export async function takeRound({ arms, latency, wanted, seed, ratePerS, beginTu
         );
       }
     }
-    // At once: each waits until its drivers have told what they did.
     const cells = await Promise.all(
       contenders.map(async (one) => ({ seed, ratePerS, latency, ...(await one.cell()) })),
     );

@@ -20,7 +20,7 @@ import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffl
 import { collectsAlone, yieldToDatabases } from '../harness/cpu.mjs';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { closedLoop, openLoop } from '../harness/open-loop.mjs';
-import { ARMS, armsOf, BASE_POLICY, BASE_SPEED, SERVICES, TUNED } from './arms.mjs';
+import { ARMS, armsOf, BASE, BASE_SPEED, flagsOf, SERVICES, TUNED, USUAL } from './arms.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { ratesIn } from './rates.mjs';
 import { takeRound } from './round.mjs';
@@ -35,7 +35,7 @@ const { values } = parseArgs({
     rounds: text('10'),
     requests: text('50000'),
     services: text(Object.keys(SERVICES).join(',')),
-    arms: text(Object.keys(ARMS).join(',')),
+    arms: text(USUAL.join(',')),
     latency: text('20us'),
     workers: text('0'),
     tuned: text(TUNED),
@@ -80,7 +80,9 @@ async function rateOf(service, context) {
  * is only where it begins. The last trial is one in which the core stayed as fast.
  */
 async function calibrated({ speed, ...context }) {
-  const service = await BoostedService.start({ ...context, policy: BASE_POLICY, seed: 1 });
+  const { policy } = ARMS[BASE];
+  const flags = flagsOf(ARMS[BASE], values.tuned);
+  const service = await BoostedService.start({ ...context, policy, flags, seed: 1 });
   try {
     const { connections } = service;
     const load = { requests, concurrency: CONCURRENCY, durationMs: CALIBRATION_MS };
@@ -137,7 +139,7 @@ async function roundOf(service, round, arms, rate, context) {
   const ratePerS = Math.round((rate.ratePerS * rate.unitMs) / unitMs);
   const seed = round * 1000 + 7;
   return takeRound({
-    ...{ ...context, service, latency: values.latency, flags: values.tuned.split(' ') },
+    ...{ ...context, service, latency: values.latency, tuned: values.tuned },
     ...{ wanted: Number(values.requests), seed, ratePerS },
     arms: shuffled(arms, seededRandom(seed)),
     beginTurn: () => context.speed.until(unitMs, LOOKS_MAX),

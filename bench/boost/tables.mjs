@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { analyzeRounds } from '../../packages/bobtail/dist/cli/analysis.js';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
-import { ARMS, BASE, SERVICES } from './arms.mjs';
+import { ARMS, BASE, BASE_POLICY, SERVICES } from './arms.mjs';
 import { cellsIn } from './cells.mjs';
 import { predictions } from './predicted.mjs';
 
@@ -182,7 +182,7 @@ function conformanceTable(services, predict) {
   head('service', 'scheme', ...tails, 'energy* predicted', 'energy* live');
   for (const [service, results] of services) {
     for (const [name, result] of results) {
-      if (name === BASE || name === 'a-a') continue;
+      if (ARMS[name].policy === BASE_POLICY) continue;
       const cells = TAILS.flatMap((tail) => {
         const predicted = predict(service, name, tail);
         const live = result.percentiles.find(({ percentile }) => percentile === tail);

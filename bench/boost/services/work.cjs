@@ -8,6 +8,8 @@ const { seededRandom } = require('../../../packages/bobtail/dist/prove/shuffle.j
 
 /** Small, so that collections of the whole heap are short and come in every round. */
 const CACHED_MAX = 8_000;
+/** Of an entry: enough that the whole heap is collected every second or two. */
+const TEXT_LENGTH = 1000;
 /**
  * Kinds of request: how often of a hundred, rows that are made, lookups, and rounds of I/O. A tenth
  * of a millisecond in the mean at full speed, so that 50,000 requests take a third of a minute.
@@ -32,7 +34,7 @@ function remember(key) {
     key,
     at: remembered,
     tags: [`t${key % 97}`, `u${key % 89}`],
-    text: `entry ${key}`,
+    text: `entry ${key}`.padEnd(TEXT_LENGTH),
   });
   const place = remembered % CACHED_MAX;
   if (remembered >= CACHED_MAX) cache.delete(keys[place]);
