@@ -107,6 +107,20 @@ impl<'a> Arguments<'a> {
         number.ok_or_else(|| self.wrong(key, value, at, expected()))
     }
 
+    /// One of some words; its place among them.
+    pub(crate) fn word(
+        &mut self,
+        key: &'static str,
+        default: usize,
+        words: &[&str],
+    ) -> Result<usize, PolicyError> {
+        let Some((value, at)) = self.take(key)? else {
+            return Ok(default);
+        };
+        let place = words.iter().position(|&word| word == value);
+        place.ok_or_else(|| self.wrong(key, value, at, words.join(" or ")))
+    }
+
     /// A duration with its unit, in ns, in a range.
     pub(crate) fn duration_ns(
         &mut self,

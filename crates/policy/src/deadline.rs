@@ -12,9 +12,9 @@ use std::fmt;
 use crate::ages::Ages;
 use crate::arguments::{Arguments, duration_text};
 use crate::average::RunningAverage;
-use crate::decision::{Decider, Decision, Reasons};
+use crate::decision::{Decider, Decision, LeverFacts, Reasons};
 use crate::error::PolicyError;
-use crate::gc_boost::HOLD_MAX_NS;
+use crate::gc_boost::{GcBoost, GcBoostDecider, HOLD_MAX_NS};
 use crate::hold::Hold;
 use crate::pauses::Pauses;
 use crate::reading::Reading;
@@ -27,6 +27,19 @@ const WAITED_PART: u64 = 8;
 /// Events over which is averaged how long one takes.
 const EVENTS: u32 = 256;
 
+/// Which collections are boosted that carry no backlog to the deadline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Collections {
+    /// None.
+    Late,
+    /// Those that GC-Boost would.
+    All,
+}
+
+impl Collections {
+    const WORDS: [&str; 2] = ["late", "all"];
+}
+
 /// Boost backlogs that are about to become old.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Deadline {
@@ -34,6 +47,7 @@ pub struct Deadline {
     pub share: f64,
     /// A backlog is boosted when it gets to the deadline at least so probably.
     pub chance: f64,
+    pub collections: Collections,
     /// How long a boost lasts at least.
     pub hold_ns: u64,
     /// How often to look.
@@ -45,6 +59,7 @@ impl Default for Deadline {
         Self {
             share: 0.17,
             chance: 0.5,
+            collections: Collections::Late,
             hold_ns: 0,
             period_ns: 200_000,
         }
@@ -66,15 +81,28 @@ impl Deadline {
         Ok(Self {
             share: arguments.number("share", default.share, 0.001..=0.999)?,
             chance: arguments.number("chance", default.chance, 0.01..=1.0)?,
+            collections: match arguments.word(
+                "collections",
+                default.collections as usize,
+                &Collections::WORDS,
+            )? {
+                0 => Collections::Late,
+                _ => Collections::All,
+            },
             hold_ns: arguments.duration_ns("hold", default.hold_ns, 0..=HOLD_MAX_NS)?,
             period_ns: arguments.duration_ns("period", default.period_ns, 1_000..=100_000_000)?,
         })
     }
 
     /// Begins to decide for one loop.
-    pub fn start(&self) -> DeadlineDecider {
+    pub fn start(&self, lever: &LeverFacts) -> DeadlineDecider {
+        let any = GcBoost {
+            hold_ns: 0,
+            ..GcBoost::default()
+        };
         DeadlineDecider {
             policy: *self,
+            any: (self.collections == Collections::All).then(|| any.start(lever)),
             hold: Hold::new(self.hold_ns),
             pauses: Pauses::new(),
             ages: Ages::new(),
@@ -91,10 +119,9 @@ impl fmt::Display for Deadline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (hold, period) = (duration_text(self.hold_ns), duration_text(self.period_ns));
         let Self { share, chance, .. } = self;
-        write!(
-            f,
-            "{NAME}:share={share},chance={chance},hold={hold},period={period}"
-        )
+        let collections = Collections::WORDS[self.collections as usize];
+        write!(f, "{NAME}:share={share},chance={chance}")?;
+        write!(f, ",collections={collections},hold={hold},period={period}")
     }
 }
 
@@ -102,6 +129,8 @@ impl fmt::Display for Deadline {
 #[derive(Debug, Clone)]
 pub struct DeadlineDecider {
     policy: Deadline,
+    /// Boosts collections that carry no backlog to the deadline.
+    any: Option<GcBoostDecider>,
     hold: Hold,
     pauses: Pauses,
     ages: Ages,
@@ -182,7 +211,8 @@ impl Decider for DeadlineDecider {
             Some(_) => true,
             None => false,
         };
-        let reasons = Reasons::when(self.is_late, Reasons::BACKLOG);
+        let any = self.any.as_mut().map(|gc| gc.decide(reading).reasons);
+        let reasons = Reasons::when(self.is_late, Reasons::BACKLOG) | any.unwrap_or_default();
         let decision = self.hold.decide(reading.now_ns, reasons);
         let next_ns = reading.now_ns.saturating_add(self.policy.period_ns);
         Decision {

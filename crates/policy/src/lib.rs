@@ -41,7 +41,7 @@ mod static_speed;
 pub use arguments::{duration_text, parse_duration_ns};
 pub use budget::Used;
 pub use combined::Combined;
-pub use deadline::Deadline;
+pub use deadline::{Collections, Deadline};
 pub use decision::{Decider, Decision, LeverFacts, Reasons};
 pub use energy::{ModelledEnergy, relative_power};
 pub use error::{PolicyError, Problem};

@@ -70,7 +70,7 @@ impl Paced {
     pub fn start(&self, lever: &LeverFacts) -> PacedDecider {
         PacedDecider {
             policy: *self,
-            late: self.late.start(),
+            late: self.late.start(lever),
             account: Account {
                 spend: self.spend,
                 left_ns: 0.0,

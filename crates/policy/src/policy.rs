@@ -66,7 +66,7 @@ impl Policy {
             Self::GcBoost(policy) => Box::new(policy.start(lever)),
             Self::QueueBoost(policy) => Box::new(policy.start()),
             Self::Combined(policy) => Box::new(policy.start(lever)),
-            Self::Deadline(policy) => Box::new(policy.start()),
+            Self::Deadline(policy) => Box::new(policy.start(lever)),
             Self::Paced(policy) => Box::new(policy.start(lever)),
         }
     }

@@ -1,8 +1,8 @@
 //! What must hold for every policy on every loop.
 
 use bobtail_policy::{
-    Collection, CollectionKind, Combined, Deadline, Decider, Decision, GcBoost, LeverFacts,
-    LoopTotals, Paced, Policy, QueueBoost, Reading, Reasons, Speed,
+    Collection, CollectionKind, Collections, Combined, Deadline, Decider, Decision, GcBoost,
+    LeverFacts, LoopTotals, Paced, Policy, QueueBoost, Reading, Reasons, Speed,
 };
 use proptest::prelude::*;
 
@@ -67,9 +67,12 @@ fn queue_boosts() -> impl Strategy<Value = QueueBoost> {
 
 fn deadlines() -> impl Strategy<Value = Deadline> {
     let times = (0..4_000_000_u64, 1_000..1_000_000_u64);
-    (0.01..0.9_f64, 0.05..=1.0_f64, times).prop_map(|(share, chance, times)| Deadline {
+    let collections = prop_oneof![Just(Collections::Late), Just(Collections::All)];
+    let shares = (0.01..0.9_f64, 0.05..=1.0_f64);
+    (shares, collections, times).prop_map(|((share, chance), collections, times)| Deadline {
         share,
         chance,
+        collections,
         hold_ns: times.0,
         period_ns: times.1,
     })

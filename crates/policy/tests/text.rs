@@ -26,11 +26,11 @@ fn settings_have_defaults_and_every_policy_writes_all_of_them() {
         ),
         (
             "deadline:chance=0.3",
-            "deadline:share=0.17,chance=0.3,hold=0ns,period=200us",
+            "deadline:share=0.17,chance=0.3,collections=late,hold=0ns,period=200us",
         ),
         (
             "paced:spend=0.9",
-            "paced:share=0.14,chance=0.5,hold=0ns,period=200us,spend=0.9",
+            "paced:share=0.14,chance=0.5,collections=late,hold=0ns,period=200us,spend=0.9",
         ),
     ];
     for (text, whole) in cases {
@@ -82,6 +82,11 @@ fn a_refusal_says_what_where_and_what_would_be_right() {
             "queue-boost:window=0",
             "policy \"queue-boost:window=0\", character 20: \
              window is \"0\", not a whole number from 1 to 1000000",
+        ),
+        (
+            "deadline:collections=some",
+            "policy \"deadline:collections=some\", character 22: \
+             collections is \"some\", not late or all",
         ),
         (
             "gc-boost:k=2",
