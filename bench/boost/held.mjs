@@ -1,14 +1,13 @@
 // Recordings of the services at a frequency that another process holds.
 //
-// A recorded loop cannot be boosted as well: both want its hooks. So `boost --policy static:F` runs
-// around a server that nobody asks, on the servers' core, while the service is recorded there.
-import { mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// A recorded loop cannot be boosted as well: both want its hooks. So a server that nobody asks
+// holds the frequency of the servers' core while the service is recorded there.
+import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bobtailMeanwhile, MAIN } from '../harness/bobtail.mjs';
-import { LOAD_CORE, SERVER_CORE } from '../harness/cpu.mjs';
-import { Running } from './running.mjs';
+import { bobtailMeanwhile } from '../harness/bobtail.mjs';
+import { SERVER_CORE } from '../harness/cpu.mjs';
+import { SharedLever } from './shared-lever.mjs';
 import { WARM_UP_MS } from './warm.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -17,25 +16,19 @@ const POLICIES = { 2.6: 'static:base', 3.3: 'static:3.3', 4: 'static:peak' };
 /** Frequencies in GHz that can be held. */
 export const FREQUENCIES = Object.keys(POLICIES);
 
-/**
- * Holds the frequency of the servers' core until it is stopped, which tells whether it was held: a
- * lever whose speed is off, since the host took time while it was calibrated, drives nothing.
- */
-export async function hold(ghz) {
-  const folder = mkdtempSync(join(tmpdir(), 'bobtail-bench-held-'));
-  const out = join(folder, 'boost.json');
-  const lever = ['--actuator', 'emulated', '--cpu', String(SERVER_CORE)];
-  const policy = ['--policy', POLICIES[ghz], '--quiet', '--out', out];
-  const server = ['taskset', '-c', String(LOAD_CORE), process.execPath, join(here, 'idle.mjs')];
-  const args = [MAIN, 'boost', ...lever, ...policy, '--', ...server];
-  const running = await Running.start(args, { env: {}, core: LOAD_CORE });
-  const stop = async () => {
-    await running.stop();
-    const { refused } = JSON.parse(readFileSync(out, 'utf8'));
-    rmSync(folder, { recursive: true });
-    return refused === null;
-  };
-  return { stop };
+/** Does `take()` while the servers' core has this frequency. Throws a `NotDriven`. */
+export async function atFrequency(ghz, take) {
+  const lever = await SharedLever.start('20us');
+  try {
+    const held = await lever.hold(POLICIES[ghz]);
+    try {
+      return await take();
+    } finally {
+      await held.stop();
+    }
+  } finally {
+    await lever.stop();
+  }
 }
 
 /**

@@ -18,9 +18,10 @@ import { parseArgs } from 'node:util';
 import { bobtailMeanwhile } from '../harness/bobtail.mjs';
 import { ARMS, BASE, BASE_POLICY, BASE_SPEED, flagsOf, SERVICES, TUNED } from './arms.mjs';
 import { cellsIn } from './cells.mjs';
-import { hold, record } from './held.mjs';
+import { atFrequency, record } from './held.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { ratesIn } from './rates.mjs';
+import { driven } from './shared-lever.mjs';
 import { KEPT_MIN } from './warm.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
@@ -56,18 +57,12 @@ const nameOf = ({ service, kind, seed }) => `${service}-${kind}-${seed}`;
 const recordingOf = (cell) => join(values.scratch, nameOf(cell));
 const answerOf = (cell) => join(values.out, 'predicted', `${nameOf(cell)}.json`);
 
-/** Records a service at the base speed; gives whether that was held. */
-async function recordAtBase({ service, kind, folder, seed, ratePerS, seconds }, environment) {
+/** Records a service at the base speed. */
+function recordAtBase({ service, kind, folder, seed, ratePerS, seconds }, environment) {
   const flags = flagsOf({ isTuned: kind === 'tuned' }, values.tuned);
   const load = { ratePerS, seconds, seed };
-  const holder = await hold(2.6);
-  let isHeld = false;
-  try {
-    await record({ service, folder, node: values.node, flags, environment, ...load });
-  } finally {
-    isHeld = await holder.stop();
-  }
-  return isHeld;
+  const how = { service, folder, node: values.node, flags, environment };
+  return driven(() => atFrequency(2.6, () => record({ ...how, ...load })));
 }
 
 /** The answer, or why a recording cannot be replayed. */
@@ -93,8 +88,7 @@ function liveUse({ service, kind }) {
 }
 
 /** What speaks against a recording; null where it is to be kept, or its refusal is. */
-function flaw({ isHeld, answer, target }) {
-  if (!isHeld) return 'the speed was not held';
+function flaw(answer, target) {
   if (answer.refused !== undefined) return null;
   if (answer.leftOutRequests === null) return 'the host took too much';
   if (answer.requests < KEPT_MIN * Number(values.requests)) return 'too few requests';
@@ -114,9 +108,9 @@ async function recordAsBusy(cell, environment) {
     // Of a run that was killed before it was judged, or of one that is not kept.
     rmSync(part, { recursive: true, force: true });
     const recording = { ...cell, folder: part, ratePerS, seconds };
-    const isHeld = await recordAtBase(recording, environment);
+    await recordAtBase(recording, environment);
     const answer = await answerTo(['whatif', part, '--json']);
-    const why = flaw({ isHeld, answer, target });
+    const why = flaw(answer, target);
     const use = answer.unchanged?.loopUse;
     const told = answer.refused ?? `busy ${use.toFixed(3)} of ${target.toFixed(3)}`;
     const kept = why === null ? 'kept' : `not kept: ${why}`;

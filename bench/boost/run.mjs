@@ -25,7 +25,7 @@ import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { ratesIn } from './rates.mjs';
 import { takeRound } from './round.mjs';
 import { BoostedService } from './service.mjs';
-import { NotDriven, SharedLever } from './shared-lever.mjs';
+import { driven, SharedLever } from './shared-lever.mjs';
 import { isAsFast, SpeedProbe } from './speed.mjs';
 import { CONCURRENCY, requests, warm } from './warm.mjs';
 
@@ -50,7 +50,6 @@ const CALIBRATION_TRIALS = 4;
 const UTILISATION = 0.475;
 /** A round that the host spoiled is never kept. */
 const TRIALS_MAX = 20;
-const REFUSALS_MAX = 20;
 /** Looks at the core's speed before each turn: one that stays another is told, not waited for. */
 const LOOKS_MAX = 10;
 
@@ -107,17 +106,6 @@ async function calibrated({ speed, ...context }) {
 
 function nameOf(service) {
   return Number(values.workers) > 0 ? `${service}-cluster` : service;
-}
-
-/** Again while the speed is off, as it is where the host takes time while it is calibrated. */
-async function driven(take) {
-  for (let refusals = 0; ; refusals += 1) {
-    try {
-      return await take();
-    } catch (error) {
-      if (!(error instanceof NotDriven) || refusals === REFUSALS_MAX) throw error;
-    }
-  }
 }
 
 /** A round again while the host took too much of its time; what is thrown away is kept aside. */

@@ -22,9 +22,21 @@ const here = fileURLToPath(new URL('.', import.meta.url));
 const BUDGET = '2%';
 const LOOK_MS = 10;
 const DRIVEN_MS_MAX = 5000;
+const REFUSALS_MAX = 20;
 
 /** There is no lever, or its speed is off, as it is where the host takes time meanwhile. */
 export class NotDriven extends Error {}
+
+/** Again while the speed is off, as it is where the host takes time while it is calibrated. */
+export async function driven(take) {
+  for (let refusals = 0; ; refusals += 1) {
+    try {
+      return await take();
+    } catch (error) {
+      if (!(error instanceof NotDriven) || refusals === REFUSALS_MAX) throw error;
+    }
+  }
+}
 
 /** Until it is stopped. */
 export class SharedLever {

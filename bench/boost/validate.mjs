@@ -7,16 +7,17 @@
 // I/O is what `bobtail report` says it is. First all is recorded, which is what wants a quiet
 // machine, then reported. A run goes on where the last one stopped. The rates are those of
 // `run.mjs`, which has to have run before.
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
 import { bobtailMeanwhile } from '../harness/bobtail.mjs';
-import { SERVICES } from './arms.mjs';
-import { FREQUENCIES, hold, record } from './held.mjs';
+import { ARMS, BASE, flagsOf, SERVICES } from './arms.mjs';
+import { atFrequency, FREQUENCIES, record } from './held.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { ratesIn } from './rates.mjs';
+import { driven } from './shared-lever.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
 const { values } = parseArgs({
@@ -58,22 +59,15 @@ const folderOf = (service, { round, ghz }) => join(values.scratch, `${service}-$
 
 /** Records services at one frequency; false when time is up. */
 async function recordCell(cell, left, rates, environment) {
-  const holder = await hold(cell.ghz);
-  try {
-    for (const service of left) {
-      if (isOverdue()) return false;
-      const load = { ratePerS: rates[service].ratePerS, seconds, seed: cell.round };
-      const folder = folderOf(service, cell);
-      await record({ service, folder, node: values.node, environment, ...load });
-      process.stderr.write(`${service} · round ${cell.round} · ${cell.ghz} GHz\n`);
-    }
-    return true;
-  } finally {
-    if (!(await holder.stop())) {
-      process.stderr.write(`${cell.ghz} GHz were not held: again\n`);
-      for (const service of left) rmSync(folderOf(service, cell), { recursive: true, force: true });
-    }
+  const flags = flagsOf(ARMS[BASE], '');
+  for (const service of left) {
+    if (isOverdue()) return false;
+    const load = { ratePerS: rates[service].ratePerS, seconds, seed: cell.round };
+    const folder = folderOf(service, cell);
+    await record({ service, folder, node: values.node, flags, environment, ...load });
+    process.stderr.write(`${service} · round ${cell.round} · ${cell.ghz} GHz\n`);
   }
+  return true;
 }
 
 /** Records what is not there yet; false when time is up. */
@@ -82,7 +76,8 @@ async function recordAll(environment) {
   for (const cell of cells) {
     const missing = () => services.filter((service) => !existsSync(folderOf(service, cell)));
     while (missing().length > 0) {
-      if (isOverdue() || !(await recordCell(cell, missing(), rates, environment))) return false;
+      const take = () => recordCell(cell, missing(), rates, environment);
+      if (isOverdue() || !(await driven(() => atFrequency(cell.ghz, take)))) return false;
     }
   }
   return true;
