@@ -51,7 +51,7 @@ const UTILISATION = 0.475;
 /** A round that the host spoiled is never kept. */
 const TRIALS_MAX = 20;
 /** Looks at the core's speed before each turn: one that stays another is told, not waited for. */
-const LOOKS_MAX = 10;
+const LOOKS_MAX = 2;
 
 const isOverdue = overdueAfter(Number(values['seconds-max']));
 
