@@ -6,12 +6,12 @@
 // of seconds all arms have the same phases. Who is not asked costs next to nothing.
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
 import { stolenSince } from '../harness/cpu.mjs';
-import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { openLoop } from '../harness/open-loop.mjs';
 import { AFTER_MS, StolenWatch } from '../harness/stolen.mjs';
 import { BASE_POLICY, flagsOf } from './arms.mjs';
 import { BoostedService } from './service.mjs';
 import { SharedLever } from './shared-lever.mjs';
+import { Tally } from './tally.mjs';
 import { KEPT_MIN, requests, settle, warm } from './warm.mjs';
 
 /** Of a turn that counts, after a beginning that does not: caches are cold by then. */
@@ -19,21 +19,6 @@ const TURN_MS = 2000;
 const BEGIN_MS = AFTER_MS;
 /** As long as it takes on a machine that is left alone: to begin anew would take longer. */
 const TURNS_BY_WANTED = 4;
-
-/** What an arm's turns came to. */
-class Tally {
-  histogram = new LatencyHistogram();
-  turns = 0;
-  sums = {
-    ...{ failed: 0, unanswered: 0, leftOut: 0, stolenNs: 0 },
-    ...{ wallNs: 0, loopNs: 0, cpuNs: 0, othersNs: 0 },
-  };
-  unitsMs = [];
-
-  add(amounts) {
-    for (const [name, amount] of Object.entries(amounts)) this.sums[name] += amount;
-  }
-}
 
 /** One arm of a round: its service, warmed up, and what came so far. */
 class Contender {
@@ -66,7 +51,7 @@ class Contender {
   }
 
   isWhole(wanted) {
-    return this.tally.histogram.count >= wanted;
+    return this.tally.requests >= wanted;
   }
 
   /** Its turn; `others` are measured meanwhile. */
@@ -81,20 +66,17 @@ class Contender {
     });
     const isTaken = watch.stop();
     const after = this.#figures(others);
-    const wallNs = after.wallNs - before.wallNs;
+    const spent = Object.entries(after).map(([name, ns]) => [name, ns - before[name]]);
+    const { wallNs, ...ofCpu } = Object.fromEntries(spent);
     const stolenNs = stolen() * wallNs;
     await held?.stop();
-    const { tally } = this;
-    tally.turns += 1;
-    tally.unitsMs.push(unitMs);
-    tally.add({ failed, unanswered, stolenNs, wallNs });
-    for (const name of ['loopNs', 'cpuNs', 'othersNs']) {
-      tally.add({ [name]: after[name] - before[name] });
-    }
-    latenciesMs.forEach((ms, index) => {
-      if (dueMs[index] < fromMs) return;
-      if (isTaken(dueMs[index])) tally.add({ leftOut: 1 });
-      else tally.histogram.add(ms);
+    const counting = latenciesMs.filter((_, index) => dueMs[index] >= fromMs);
+    const undisturbed = latenciesMs.filter((_, index) => {
+      return dueMs[index] >= fromMs && !isTaken(dueMs[index]);
+    });
+    this.tally.add({
+      ...{ latenciesMs: undisturbed, leftOut: counting.length - undisturbed.length },
+      ...{ sent: latenciesMs.length, failed, unanswered, unitMs, stolenNs, wallNs, ...ofCpu },
     });
   }
 
@@ -110,22 +92,25 @@ class Contender {
   /** What is kept of it. */
   async cell() {
     const { arm, tally, flags } = this;
-    const { wallNs, loopNs, cpuNs, othersNs, stolenNs } = tally.sums;
-    const { failed, unanswered, leftOut } = tally.sums;
+    const wallNs = tally.sum('wallNs');
     const after = await this.service.driven();
     const share = boostedShare(this.before, after, wallNs);
+    const { histogram, usualTurns } = tally.latencies();
+    const counts = ['failed', 'unanswered', 'leftOut'].map((name) => [name, tally.sum(name)]);
+    const [unitMs, perRequestNs] = ['unitMs', 'perRequestNs'].map((name) => tally.each(name));
     return {
-      ...{ arm: arm.name, policy: arm.policy, flags, turns: tally.turns, unitMs: tally.unitsMs },
-      ...{ requests: tally.histogram.count, failed, unanswered, leftOut },
-      loopShare: loopNs / wallNs,
-      cpuShare: cpuNs / wallNs,
-      othersCpuShare: othersNs / wallNs,
-      stolenShare: stolenNs / wallNs,
+      ...{ arm: arm.name, policy: arm.policy, flags, turns: unitMs.length, usualTurns },
+      ...{ unitMs, perRequestNs: perRequestNs.map(Math.round) },
+      ...{ requests: histogram.count, ...Object.fromEntries(counts) },
+      loopShare: tally.sum('loopNs') / wallNs,
+      cpuShare: tally.sum('cpuNs') / wallNs,
+      othersCpuShare: tally.sum('othersNs') / wallNs,
+      stolenShare: tally.sum('stolenNs') / wallNs,
       boosts: after.counters.boosts - this.before.counters.boosts,
       boostedShare: share,
       ranNs: wallNs,
       energy: { kind: 'modelled', relativeToBase: 1 + premium(after) * share },
-      latencies: tally.histogram.toText(),
+      latencies: histogram.toText(),
     };
   }
 }

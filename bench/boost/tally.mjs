@@ -1,0 +1,58 @@
+// What an arm's turns came to, of which those count in which its core was as fast as usual.
+//
+// A neighbour on the other half of the core makes it slower by half for some seconds, of which the
+// kernel tells nothing. At the same load the loop is then hardly ever idle, and p99.9 of a round
+// is that of these seconds, in whichever arm's turn they fell: the same arm twice was 8 times
+// apart. How much of its core a request takes tells of it, whatever the arm.
+import { LatencyHistogram } from '../harness/latency-histogram.mjs';
+import { quartiles } from '../harness/statistics.mjs';
+
+/** By how much a request may take more, or less, than in the arm's middle turn. */
+const OFF_MAX = 0.2;
+
+const sumOf = (list, figure) => list.reduce((sum, one) => sum + one[figure], 0);
+
+/** Of one arm in one round. */
+export class Tally {
+  #turns = [];
+
+  /**
+   * Takes a turn in: what its requests took in ms, of those that nothing disturbed; how many were
+   * `sent` in all, and what its sums are.
+   */
+  add({ latenciesMs, ...turn }) {
+    const histogram = new LatencyHistogram();
+    for (const ms of latenciesMs) histogram.add(ms);
+    this.#turns.push({ ...turn, histogram, perRequestNs: turn.loopNs / turn.sent });
+  }
+
+  /** A figure of all turns together. */
+  sum(figure) {
+    return sumOf(this.#turns, figure);
+  }
+
+  /** A figure of each turn. */
+  each(figure) {
+    return this.#turns.map((turn) => turn[figure]);
+  }
+
+  /** Turns in which the core was as fast as usual. */
+  #usual() {
+    const { median } = quartiles(this.each('perRequestNs'));
+    return this.#turns.filter(({ perRequestNs }) => {
+      return Math.abs(Math.log(perRequestNs / median)) <= OFF_MAX;
+    });
+  }
+
+  /** How many requests count. */
+  get requests() {
+    return this.#usual().reduce((sum, { histogram }) => sum + histogram.count, 0);
+  }
+
+  /** Those of requests that count, and in how many turns. */
+  latencies() {
+    const usual = this.#usual();
+    const texts = usual.map(({ histogram }) => histogram.toText());
+    return { usualTurns: usual.length, histogram: LatencyHistogram.fromText(texts.join(' ')) };
+  }
+}
