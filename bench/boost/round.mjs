@@ -95,11 +95,11 @@ class Contender {
     const wallNs = tally.sum('wallNs');
     const after = await this.service.driven();
     const share = boostedShare(this.before, after, wallNs);
-    const { histogram, usualTurns } = tally.latencies();
+    const { histogram, fastTurns } = tally.latencies();
     const counts = ['failed', 'unanswered', 'leftOut'].map((name) => [name, tally.sum(name)]);
     const [unitMs, perRequestNs] = ['unitMs', 'perRequestNs'].map((name) => tally.each(name));
     return {
-      ...{ arm: arm.name, policy: arm.policy, flags, turns: unitMs.length, usualTurns },
+      ...{ arm: arm.name, policy: arm.policy, flags, turns: unitMs.length, fastTurns },
       ...{ unitMs, perRequestNs: perRequestNs.map(Math.round) },
       ...{ requests: histogram.count, ...Object.fromEntries(counts) },
       loopShare: tally.sum('loopNs') / wallNs,

@@ -1,4 +1,4 @@
-// What an arm's turns came to, of which those count in which its core was as fast as usual.
+// What an arm's turns came to, of which those count in which its core was at its fastest.
 //
 // A neighbour on the other half of the core makes it slower by half for some seconds, of which the
 // kernel tells nothing. At the same load the loop is then hardly ever idle, and p99.9 of a round
@@ -7,7 +7,7 @@
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { quartiles } from '../harness/statistics.mjs';
 
-/** By how much a request may take more, or less, than in the arm's middle turn. */
+/** By how much a request may take more than in a quarter of the arm's turns, the fastest. */
 const OFF_MAX = 0.2;
 
 const sumOf = (list, figure) => list.reduce((sum, one) => sum + one[figure], 0);
@@ -36,23 +36,21 @@ export class Tally {
     return this.#turns.map((turn) => turn[figure]);
   }
 
-  /** Turns in which the core was as fast as usual. */
-  #usual() {
-    const { median } = quartiles(this.each('perRequestNs'));
-    return this.#turns.filter(({ perRequestNs }) => {
-      return Math.abs(Math.log(perRequestNs / median)) <= OFF_MAX;
-    });
+  /** Not those around the middle one: where the core is slow for half a round, they are of both. */
+  #fast() {
+    const { low } = quartiles(this.each('perRequestNs'));
+    return this.#turns.filter(({ perRequestNs }) => perRequestNs <= low * (1 + OFF_MAX));
   }
 
   /** How many requests count. */
   get requests() {
-    return this.#usual().reduce((sum, { histogram }) => sum + histogram.count, 0);
+    return this.#fast().reduce((sum, { histogram }) => sum + histogram.count, 0);
   }
 
   /** Those of requests that count, and in how many turns. */
   latencies() {
-    const usual = this.#usual();
-    const texts = usual.map(({ histogram }) => histogram.toText());
-    return { usualTurns: usual.length, histogram: LatencyHistogram.fromText(texts.join(' ')) };
+    const fast = this.#fast();
+    const texts = fast.map(({ histogram }) => histogram.toText());
+    return { fastTurns: fast.length, histogram: LatencyHistogram.fromText(texts.join(' ')) };
   }
 }
