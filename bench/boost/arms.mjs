@@ -53,12 +53,14 @@ const ALIKE = [
   '--max-semi-space-size=16',
   '--heap-growing-percent=50',
 ];
+/** Those of the base's Node. */
+export const BASE_FLAGS = [UNAIDED, ...ALIKE];
 /** Flags that stand for the paper's GC-Tuning, unless others are given with `--tuned`. */
 export const TUNED = '--min-semi-space-size=4 --max-semi-space-size=4';
 
 /** Those of an arm's Node; `tuned` as it is on the command line. */
 export function flagsOf({ isTuned, isAided }, tuned) {
-  const flags = isAided ? ALIKE : [UNAIDED, ...ALIKE];
+  const flags = isAided ? ALIKE : BASE_FLAGS;
   return isTuned ? [...flags, ...tuned.split(' ')] : flags;
 }
 

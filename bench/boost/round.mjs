@@ -70,12 +70,11 @@ class Contender {
     const { wallNs, ...ofCpu } = Object.fromEntries(spent);
     const stolenNs = stolen() * wallNs;
     await held?.stop();
-    const counting = latenciesMs.filter((_, index) => dueMs[index] >= fromMs);
-    const undisturbed = latenciesMs.filter((_, index) => {
-      return dueMs[index] >= fromMs && !isTaken(dueMs[index]);
-    });
+    const counting = dueMs.flatMap((due, index) => (due >= fromMs ? [index] : []));
+    const undisturbed = counting.filter((index) => !isTaken(dueMs[index]));
     this.tally.add({
-      ...{ latenciesMs: undisturbed, leftOut: counting.length - undisturbed.length },
+      latenciesMs: undisturbed.map((index) => latenciesMs[index]),
+      leftOut: counting.length - undisturbed.length,
       ...{ sent: latenciesMs.length, failed, unanswered, unitMs, stolenNs, wallNs, ...ofCpu },
     });
   }

@@ -20,7 +20,7 @@ import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffl
 import { collectsAlone, yieldToDatabases } from '../harness/cpu.mjs';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { closedLoop, openLoop } from '../harness/open-loop.mjs';
-import { ARMS, armsOf, BASE, BASE_SPEED, flagsOf, SERVICES, TUNED, USUAL } from './arms.mjs';
+import { armsOf, BASE_FLAGS, BASE_POLICY, BASE_SPEED, SERVICES, TUNED, USUAL } from './arms.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { ratesIn } from './rates.mjs';
 import { takeRound } from './round.mjs';
@@ -79,9 +79,8 @@ async function rateOf(service, context) {
  * is only where it begins. The last trial is one in which the core stayed as fast.
  */
 async function calibrated({ speed, ...context }) {
-  const { policy } = ARMS[BASE];
-  const flags = flagsOf(ARMS[BASE], values.tuned);
-  const service = await BoostedService.start({ ...context, policy, flags, seed: 1 });
+  const how = { policy: BASE_POLICY, flags: BASE_FLAGS, seed: 1 };
+  const service = await BoostedService.start({ ...context, ...how });
   try {
     const { connections } = service;
     const load = { requests, concurrency: CONCURRENCY, durationMs: CALIBRATION_MS };

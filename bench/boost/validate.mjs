@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
 import { bobtailMeanwhile } from '../harness/bobtail.mjs';
-import { ARMS, BASE, flagsOf, SERVICES } from './arms.mjs';
+import { BASE_FLAGS, SERVICES } from './arms.mjs';
 import { atFrequency, FREQUENCIES, record } from './held.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { ratesIn } from './rates.mjs';
@@ -59,12 +59,11 @@ const folderOf = (service, { round, ghz }) => join(values.scratch, `${service}-$
 
 /** Records services at one frequency; false when time is up. */
 async function recordCell(cell, left, rates, environment) {
-  const flags = flagsOf(ARMS[BASE], '');
   for (const service of left) {
     if (isOverdue()) return false;
     const load = { ratePerS: rates[service].ratePerS, seconds, seed: cell.round };
     const folder = folderOf(service, cell);
-    await record({ service, folder, node: values.node, flags, environment, ...load });
+    await record({ service, folder, node: values.node, flags: BASE_FLAGS, environment, ...load });
     process.stderr.write(`${service} · round ${cell.round} · ${cell.ghz} GHz\n`);
   }
   return true;

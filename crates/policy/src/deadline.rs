@@ -14,7 +14,7 @@ use crate::arguments::{Arguments, duration_text};
 use crate::average::RunningAverage;
 use crate::decision::{Decider, Decision, LeverFacts, Reasons};
 use crate::error::PolicyError;
-use crate::gc_boost::{GcBoost, GcBoostDecider, HOLD_MAX_NS};
+use crate::gc_boost::HOLD_MAX_NS;
 use crate::hold::Hold;
 use crate::pauses::Pauses;
 use crate::reading::Reading;
@@ -32,7 +32,7 @@ const EVENTS: u32 = 256;
 pub enum Collections {
     /// None.
     Late,
-    /// Those that GC-Boost would.
+    /// Those that last longer than the lever takes, as GC-Boost has it.
     All,
 }
 
@@ -47,6 +47,7 @@ pub struct Deadline {
     pub share: f64,
     /// A backlog is boosted when it gets to the deadline at least so probably.
     pub chance: f64,
+    /// Whether others are boosted, too.
     pub collections: Collections,
     /// How long a boost lasts at least.
     pub hold_ns: u64,
@@ -96,13 +97,9 @@ impl Deadline {
 
     /// Begins to decide for one loop.
     pub fn start(&self, lever: &LeverFacts) -> DeadlineDecider {
-        let any = GcBoost {
-            hold_ns: 0,
-            ..GcBoost::default()
-        };
         DeadlineDecider {
             policy: *self,
-            any: (self.collections == Collections::All).then(|| any.start(lever)),
+            lever_ns: lever.latency_ns as f64,
             hold: Hold::new(self.hold_ns),
             pauses: Pauses::new(),
             ages: Ages::new(),
@@ -129,8 +126,8 @@ impl fmt::Display for Deadline {
 #[derive(Debug, Clone)]
 pub struct DeadlineDecider {
     policy: Deadline,
-    /// Boosts collections that carry no backlog to the deadline.
-    any: Option<GcBoostDecider>,
+    /// How long the lever takes.
+    lever_ns: f64,
     hold: Hold,
     pauses: Pauses,
     ages: Ages,
@@ -211,8 +208,12 @@ impl Decider for DeadlineDecider {
             Some(_) => true,
             None => false,
         };
-        let any = self.any.as_mut().map(|gc| gc.decide(reading).reasons);
-        let reasons = Reasons::when(self.is_late, Reasons::BACKLOG) | any.unwrap_or_default();
+        let collects = self.policy.collections == Collections::All
+            && reading
+                .collection
+                .is_some_and(|now| self.pauses.lasts(now.kind, self.lever_ns));
+        let reasons = Reasons::when(self.is_late, Reasons::BACKLOG)
+            | Reasons::when(collects, Reasons::COLLECTION);
         let decision = self.hold.decide(reading.now_ns, reasons);
         let next_ns = reading.now_ns.saturating_add(self.policy.period_ns);
         Decision {

@@ -11,7 +11,7 @@ use crate::decision::{Decider, Decision, LeverFacts, Reasons};
 use crate::error::PolicyError;
 use crate::hold::Hold;
 use crate::pauses::Pauses;
-use crate::reading::{CollectionKind, Reading};
+use crate::reading::Reading;
 
 pub(crate) const NAME: &str = "gc-boost";
 const HOLD_DEFAULT_NS: u64 = 1_000_000;
@@ -80,20 +80,12 @@ pub struct GcBoostDecider {
     pauses: Pauses,
 }
 
-impl GcBoostDecider {
-    /// Before enough of a kind were seen, each is boosted.
-    fn is_worthwhile(&self, kind: CollectionKind) -> bool {
-        let expected_ns = self.pauses.expected_ns(kind);
-        expected_ns.is_none_or(|expected_ns| expected_ns >= self.worthwhile_ns)
-    }
-}
-
 impl Decider for GcBoostDecider {
     fn decide(&mut self, reading: &Reading) -> Decision {
         self.pauses.learn(reading);
         let collects = reading
             .collection
-            .is_some_and(|now| self.is_worthwhile(now.kind));
+            .is_some_and(|now| self.pauses.lasts(now.kind, self.worthwhile_ns));
         self.hold
             .decide(reading.now_ns, Reasons::when(collects, Reasons::COLLECTION))
     }

@@ -51,9 +51,12 @@ impl Pauses {
         self.under_way = reading.collection;
     }
 
-    /// The mean of a kind; none before enough of it were seen.
-    pub(crate) fn expected_ns(&self, kind: CollectionKind) -> Option<f64> {
-        self.kinds[kind.index()].average.get()
+    /// Whether the mean of a kind is so long; before enough of it were seen, it may be.
+    pub(crate) fn lasts(&self, kind: CollectionKind, at_least_ns: f64) -> bool {
+        self.kinds[kind.index()]
+            .average
+            .get()
+            .is_none_or(|expected_ns| expected_ns >= at_least_ns)
     }
 
     /// The longest of late of a kind; none before enough of it were seen.
