@@ -14,7 +14,7 @@ export const ARMS = {
   combined: { policy: 'combined', isTuned: true, label: 'Combined' },
   deadline: { policy: 'deadline', isTuned: true, label: 'deadline (ours)' },
   'deadline-all': {
-    policy: 'deadline:share=0.4,collections=all',
+    policy: 'deadline:share=0.3,collections=all',
     isTuned: true,
     label: 'deadline of more, and all collections (ours)',
   },

@@ -20,8 +20,9 @@ import { ARMS, BASE, BASE_POLICY, BASE_SPEED, flagsOf, SERVICES, TUNED } from '.
 import { cellsIn } from './cells.mjs';
 import { atFrequency, record } from './held.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
-import { ratesIn } from './rates.mjs';
+import { rateAt, ratesIn } from './rates.mjs';
 import { driven } from './shared-lever.mjs';
+import { SpeedProbe } from './speed.mjs';
 import { KEPT_MIN } from './warm.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
@@ -97,10 +98,10 @@ function flaw(answer, target) {
 }
 
 /** Records one that is whole and as busy as live; false when time is up. */
-async function recordAsBusy(cell, environment) {
+async function recordAsBusy(cell, environment, speed) {
   const folder = recordingOf(cell);
   const target = liveUse(cell);
-  let { ratePerS } = ratesIn(values.out)[cell.service];
+  let ratePerS = rateAt(ratesIn(values.out)[cell.service], await speed.unitMs());
   for (let trial = 0; trial < TRIALS_MAX; trial += 1) {
     if (isOverdue()) return false;
     const seconds = Number(values.requests) / ratePerS;
@@ -126,11 +127,16 @@ async function recordAsBusy(cell, environment) {
 
 /** Records what is not there yet; false when time is up. */
 async function recordAll(environment) {
-  for (const cell of cells) {
-    if (existsSync(answerOf(cell)) || existsSync(recordingOf(cell))) continue;
-    if (!(await recordAsBusy(cell, environment))) return false;
+  const speed = new SpeedProbe(values.node);
+  try {
+    for (const cell of cells) {
+      if (existsSync(answerOf(cell)) || existsSync(recordingOf(cell))) continue;
+      if (!(await recordAsBusy(cell, environment, speed))) return false;
+    }
+    return true;
+  } finally {
+    speed.stop();
   }
-  return true;
 }
 
 /** Replays a recording under the policies of the arms that have its flags. */

@@ -2,6 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** The rate of such a load that keeps the loop as busy on a core that does a unit in `unitMs`. */
+export function rateAt(rate, unitMs) {
+  return (rate.ratePerS * rate.unitMs) / unitMs;
+}
+
 /**
  * `{ratePerS, unitMs}` by service (with `-cluster`): requests per second on a core that does a unit
  * of `speed.mjs` in so many ms. Throws where a run is of an older kind, which has other figures.

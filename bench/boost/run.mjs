@@ -22,7 +22,7 @@ import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { closedLoop, openLoop } from '../harness/open-loop.mjs';
 import { armsOf, BASE_FLAGS, BASE_POLICY, BASE_SPEED, SERVICES, TUNED, USUAL } from './arms.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
-import { ratesIn } from './rates.mjs';
+import { rateAt, ratesIn } from './rates.mjs';
 import { takeRound } from './round.mjs';
 import { BoostedService } from './service.mjs';
 import { driven, SharedLever } from './shared-lever.mjs';
@@ -123,7 +123,7 @@ async function quietRound(service, round, arms, rate, context) {
 /** At the rate that keeps the loops as busy on the core as fast as it is now. */
 async function roundOf(service, round, arms, rate, context) {
   const unitMs = await context.speed.unitMs();
-  const ratePerS = Math.round((rate.ratePerS * rate.unitMs) / unitMs);
+  const ratePerS = Math.round(rateAt(rate, unitMs));
   const seed = round * 1000 + 7;
   return takeRound({
     ...{ ...context, service, latency: values.latency, tuned: values.tuned },

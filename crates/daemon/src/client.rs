@@ -31,6 +31,8 @@ pub enum ClientError {
     OtherAnswer,
     #[error("bobtaild has ended the connection")]
     Ended,
+    #[error("bobtaild does not answer within {} ms", .0.as_millis())]
+    NoAnswer(Duration),
 }
 
 fn errno(detail: u32) -> String {
@@ -45,6 +47,7 @@ fn errno(detail: u32) -> String {
 pub struct Client {
     stream: UnixStream,
     sequence: u32,
+    patience: Duration,
     heartbeat_timeout: Duration,
 }
 
@@ -56,10 +59,12 @@ impl Client {
     /// When there is no daemon, or it does not take this process.
     pub fn connect(path: &Path, patience: Duration) -> Result<Self, ClientError> {
         let stream = socket::connect_to(path)?;
-        stream.set_read_timeout(Some(patience.max(Duration::from_millis(1))))?;
+        let patience = patience.max(Duration::from_millis(1));
+        stream.set_read_timeout(Some(patience))?;
         let mut client = Self {
             stream,
             sequence: 0,
+            patience,
             heartbeat_timeout: Duration::ZERO,
         };
         let hello = Request::Hello {
@@ -195,7 +200,12 @@ impl Client {
     fn ask_for(&mut self, request: Request) -> Result<Answer, ClientError> {
         self.send(request, false)?;
         loop {
-            let (answer, sequence) = self.receive(true)?;
+            let (answer, sequence) = self.receive(true).map_err(|error| match error {
+                ClientError::Io(cause) if cause.kind() == io::ErrorKind::WouldBlock => {
+                    ClientError::NoAnswer(self.patience)
+                }
+                other => other,
+            })?;
             let refused = match answer {
                 Answer::Refused { refusal, detail } => {
                     Err(ClientError::Refused { refusal, detail })

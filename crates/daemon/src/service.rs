@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bobtail_control::{Domain, Range, Unit};
+use bobtail_control::{ControlError, Domain, Range, Unit};
 use bobtail_policy::Speed;
 
 use crate::claims::{Claims, ClientId};
@@ -322,7 +322,7 @@ impl Service {
             Ok(id) => id,
             Err(error) => {
                 self.log.line(now, &error);
-                return Err((Refusal::NoLever, errno_of(&error)));
+                return Err((unopened(&error), errno_of(&error)));
             }
         };
         let view = self.holdings.view(id).ok_or((Refusal::NoLever, 0))?;
@@ -350,6 +350,14 @@ fn grantable(value: u32, bounds: &Bounds, range: &Range) -> u32 {
     }
 }
 
+/// A lever that is there and misses its speed is worth another try, one that is missing is not.
+fn unopened(error: &ControlError) -> Refusal {
+    match error {
+        ControlError::Off { .. } | ControlError::NoEffect { .. } => Refusal::SpeedOff,
+        _ => Refusal::NoLever,
+    }
+}
+
 fn refusal_of(error: &HoldError) -> Refused {
     match error {
         HoldError::Lever(error) => (Refusal::LeverFailed, errno_of(error)),
@@ -358,13 +366,33 @@ fn refusal_of(error: &HoldError) -> Refused {
     }
 }
 
-fn errno_of(error: &bobtail_control::ControlError) -> u32 {
-    use bobtail_control::ControlError::{Call, Held, Read, Write};
+fn errno_of(error: &ControlError) -> u32 {
+    use ControlError::{Call, Held, Read, Write};
     match error {
         Read { cause, .. } | Write { cause, .. } | Call { cause, .. } => {
             cause.raw_os_error().unwrap_or_default() as u32
         }
         Held { .. } => nix::libc::EBUSY as u32,
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bobtail_control::LeverKind;
+
+    #[test]
+    fn a_lever_that_misses_its_speed_is_not_one_that_is_missing() {
+        let lever = LeverKind::Emulated;
+        let off = ControlError::Off {
+            lever,
+            expected: 0.65,
+            measured: 0.5,
+        };
+        assert_eq!(unopened(&off), Refusal::SpeedOff);
+        let why = "it is imitated for experiments only".to_owned();
+        let missing = ControlError::Unavailable { lever, why };
+        assert_eq!(unopened(&missing), Refusal::NoLever);
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use bobtail_control::LeverKind;
+use bobtail_daemon::client::Client;
 use bobtail_policy::Speed;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -71,6 +72,17 @@ fn a_daemon_that_was_stopped_does_not_punish_who_went_on_beating() {
     // An answer shows that the daemon is through with what came before.
     site.client().offer(LeverKind::CpufreqMinMax, 1).unwrap();
     assert_eq!(site.min_khz(0), PEAK, "{}", site.log());
+}
+
+#[test]
+fn a_daemon_that_hangs_is_told_in_words_and_not_waited_for() {
+    let site = Site::new("");
+    let daemon = site.start();
+    daemon.signal(Signal::SIGSTOP);
+    let patience = Duration::from_millis(200);
+    let error = Client::connect(&site.socket(), patience).unwrap_err();
+    daemon.signal(Signal::SIGCONT);
+    assert_eq!(error.to_string(), "bobtaild does not answer within 200 ms");
 }
 
 #[test]

@@ -88,6 +88,7 @@ fn refusal(name: &str) -> Refusal {
         "flood" => Refusal::Flood,
         "expired" => Refusal::Expired,
         "ending" => Refusal::Ending,
+        "speed-off" => Refusal::SpeedOff,
         other => panic!("{other}"),
     }
 }

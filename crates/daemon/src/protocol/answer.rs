@@ -77,9 +77,11 @@ pub enum Refusal {
     Expired,
     #[error("the daemon is ending; all claims were let go")]
     Ending,
+    #[error("the lever does not make the speed it should, on this host now")]
+    SpeedOff,
 }
 
-const REFUSALS: [Refusal; 13] = [
+const REFUSALS: [Refusal; 14] = [
     Refusal::BadFrame,
     Refusal::Version,
     Refusal::NotAllowed,
@@ -93,6 +95,7 @@ const REFUSALS: [Refusal; 13] = [
     Refusal::Flood,
     Refusal::Expired,
     Refusal::Ending,
+    Refusal::SpeedOff,
 ];
 
 impl Refusal {
@@ -116,6 +119,7 @@ impl Refusal {
                 | Self::DomainBusy
                 | Self::NoJournal
                 | Self::TooManyClaims
+                | Self::SpeedOff
         )
     }
 }
