@@ -4,7 +4,7 @@
 //! the daemon's end, whatever ended it. Nothing else ends the guard: it has a session of its own
 //! and no ear for signals that can be ignored.
 
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -12,9 +12,10 @@ use std::time::Duration;
 use bobtail_control::Host;
 use nix::sys::signal::{SigSet, Signal};
 
-use crate::lock::LockError;
+use crate::lock::{Lock, LockError};
 use crate::log;
-use crate::restore::{RestoreError, restore_left};
+use crate::remembered::Remembered;
+use crate::restore::{RestoreError, restore_left, restore_locked};
 
 /// What could not be put back is tried again for so long, then left to the next start.
 const TRIES: u32 = 100;
@@ -39,9 +40,26 @@ pub fn start(root: Option<&Path>, journal: &Path, owner: &str) -> io::Result<Chi
         .stdout(Stdio::piped())
         .spawn()?;
     let mut ready = [0];
-    let stdout = child.stdout.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-    stdout.read_exact(&mut ready)?;
+    let stdout = child.stdout.as_mut();
+    let read = stdout.map_or(Err(ErrorKind::BrokenPipe.into()), |stdout| {
+        stdout.read_exact(&mut ready)
+    });
+    if let Err(cause) = read {
+        // It would stay a zombie, one for each try, until its parent ends.
+        drop(child.kill());
+        drop(child.wait());
+        return Err(cause);
+    }
     Ok(child)
+}
+
+/// Tells a guard that nothing is left to be put back, so that it goes home though the journal, and
+/// the folder that it was in, may be gone when it looks.
+pub fn dismiss(guard: &mut Child) {
+    if let Some(stdin) = &mut guard.stdin {
+        // One that has ended already needs no telling.
+        drop(stdin.write_all(b"."));
+    }
 }
 
 /// The guard itself: sleeps until stdin ends, then puts back what is left.
@@ -51,32 +69,48 @@ pub fn start(root: Option<&Path>, journal: &Path, owner: &str) -> io::Result<Chi
 /// When the journal cannot be read or written.
 pub fn watch(host: &Host, journal: &Path, owner: &str) -> Result<usize, RestoreError> {
     ignore_signals();
-    // Until the daemon has written its first journal, that of the one before counts as its own.
-    let before = crate::journal::read(journal, host)?.map(|content| content.owner);
-    let owners = [Some(owner.to_owned()), before];
-    let owners: Vec<_> = owners.iter().flatten().map(String::as_str).collect();
+    let mut remembered = Remembered::of(host, journal, owner)?;
     // Fails where it has a session of its own already.
     let _ = nix::unistd::setsid();
     let mut stdout = io::stdout();
     drop(stdout.write_all(b"r").and_then(|()| stdout.flush()));
-    let mut stdin = io::stdin();
-    let mut buffer = [0; 64];
-    while !matches!(stdin.read(&mut buffer), Ok(0)) {}
+    if remembered.watch_until_stdin_ends(host) {
+        return Ok(0);
+    }
     let mut pause = Duration::from_millis(5);
     for _ in 0..TRIES {
-        match restore_left(host, journal, Some(&owners), Duration::ZERO) {
+        match put_back_left(host, journal, &mut remembered) {
             Ok(0) => return Ok(0),
             // A new daemon puts back before all else; until it says so, this one stays near.
             Ok(_) | Err(RestoreError::Lock(LockError::Taken(_))) => {}
             Err(error) => log::line(format_args!("guard: {error}")),
         }
-        if is_taken_over(host, journal, &owners) {
+        if is_taken_over(host, journal, &remembered.owners()) {
             return Ok(0);
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
-    restore_left(host, journal, Some(&owners), Duration::ZERO)
+    put_back_left(host, journal, &mut remembered)
+}
+
+/// Puts back what the journal says, or what it said when it was last there.
+fn put_back_left(
+    host: &Host,
+    journal: &Path,
+    remembered: &mut Remembered,
+) -> Result<usize, RestoreError> {
+    let lock = match Lock::take(journal, Duration::ZERO) {
+        // The lock of a daemon that lives would be in the folder that is gone.
+        Err(LockError::Io { cause, .. }) if cause.kind() == ErrorKind::NotFound => {
+            return Ok(remembered.put_back(host));
+        }
+        lock => lock?,
+    };
+    if crate::journal::read(journal, host)?.is_none() {
+        return Ok(remembered.put_back(host));
+    }
+    restore_locked(&lock, host, journal, Some(&remembered.owners()))
 }
 
 /// A guard that stays: puts back whatever any daemon leaves in that journal, until it is ended.
@@ -101,8 +135,8 @@ pub fn stand(host: &Host, journal: &Path) -> ! {
 fn is_taken_over(host: &Host, journal: &Path, owners: &[&str]) -> bool {
     match crate::journal::read(journal, host) {
         Ok(Some(content)) => !owners.contains(&content.owner.as_str()),
-        Ok(None) => true,
-        Err(_) => false,
+        // One that is gone has nobody's word that anything was put back.
+        Ok(None) | Err(_) => false,
     }
 }
 
@@ -116,4 +150,26 @@ fn ignore_signals() {
     ]);
     // Only a number that is no signal makes it fail.
     let _ = signals.thread_block();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ended children of this process that nobody has waited for.
+    fn zombies() -> usize {
+        let own = format!(") Z {} ", std::process::id());
+        let entries = std::fs::read_dir("/proc").expect("processes");
+        let stats = entries
+            .filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("stat")).ok());
+        stats.filter(|stat| stat.contains(&own)).count()
+    }
+
+    #[test]
+    fn a_guard_that_ends_before_it_is_ready_is_waited_for() {
+        // Started again, this test's program knows no such arguments, and ends.
+        let error = start(None, Path::new("/nowhere/journal.json"), "nobody").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+        assert_eq!(zombies(), 0);
+    }
 }

@@ -94,7 +94,21 @@ pub fn restore_left(
     owners: Option<&[&str]>,
     wait: Duration,
 ) -> Result<usize, RestoreError> {
-    let _lock = Lock::take(path, wait)?;
+    let lock = Lock::take(path, wait)?;
+    restore_locked(&lock, host, path, owners)
+}
+
+/// Likewise for who has the journal's lock already.
+///
+/// # Errors
+///
+/// When the journal cannot be read or written.
+pub fn restore_locked(
+    _: &Lock,
+    host: &Host,
+    path: &Path,
+    owners: Option<&[&str]>,
+) -> Result<usize, RestoreError> {
     let Some(content) = journal::read(path, host)? else {
         return Ok(0);
     };

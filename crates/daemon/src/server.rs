@@ -74,6 +74,8 @@ pub struct Server {
     signals: SignalFd,
     guard: Option<Child>,
     guard_retry_at: Option<Duration>,
+    /// When the guard before was followed by this one.
+    guard_followed_at: Option<Duration>,
     clients: BTreeMap<ClientId, UnixStream>,
     started: Instant,
     _locks: [Lock; 2],
@@ -139,6 +141,7 @@ impl Server {
             signals,
             guard: None,
             guard_retry_at: None,
+            guard_followed_at: None,
             clients: BTreeMap::new(),
             started: Instant::now(),
             _locks: locks,
@@ -327,6 +330,9 @@ impl Server {
             std::thread::sleep(END_PAUSE);
             left = self.service.end(self.now()).0;
         }
+        if let (0, Some(guard)) = (left, &mut self.guard) {
+            guard::dismiss(guard);
+        }
         if let Err(cause) = std::fs::remove_file(&self.config.socket) {
             log::line(format_args!("{}: {cause}", self.config.socket.display()));
         }
@@ -349,11 +355,17 @@ impl Server {
             drop(guard.kill());
             drop(guard.wait());
         }
-        self.start_guard();
+        // One after the other at once would be all that this process does.
+        let earliest = self.guard_followed_at.map(|at| at + GUARD_PAUSE);
+        match earliest.filter(|at| *at > self.now()) {
+            Some(at) => self.guard_retry_at = Some(at),
+            None => self.start_guard(),
+        }
     }
 
     fn start_guard(&mut self) {
         self.guard_retry_at = None;
+        self.guard_followed_at = Some(self.now());
         let started = guard::start(self.root.as_deref(), &self.config.journal, &self.owner);
         let adopted = started.and_then(|guard| Ok(self.adopt(guard)?));
         if let Err(cause) = adopted {

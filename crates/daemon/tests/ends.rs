@@ -1,7 +1,9 @@
 //! However a client, the daemon or its guard ends: no lever stays raised. With real processes.
 
 use std::fs;
-use std::time::Duration;
+use std::io::{Read, Write};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use bobtail_control::LeverKind;
 use bobtail_daemon::client::Client;
@@ -243,4 +245,75 @@ fn a_knob_that_cannot_be_written_at_the_end_is_left_to_the_guard() {
     fs::write(site.knob(0), PEAK).unwrap();
     site.expect_base();
     site.expect_no_guards();
+}
+
+#[test]
+fn a_guard_puts_back_what_a_journal_told_that_is_gone() {
+    let site = Site::new("");
+    let folder = site.folder.0.join("private");
+    let journal = folder.join("journal.json");
+    for is_folder_gone in [true, false] {
+        fs::create_dir_all(&folder).unwrap();
+        let mut command = site.command();
+        let mut child = command.arg("--journal").arg(&journal).spawn().unwrap();
+        until("the daemon answers", || {
+            Client::connect(&site.socket(), running::PATIENCE).is_ok()
+        });
+        let _holder = site.holder("hold");
+        // The kernel tells the guard of the journal; it has the time to read it.
+        std::thread::sleep(Duration::from_secs(1));
+        match is_folder_gone {
+            true => fs::remove_dir_all(&folder).unwrap(),
+            false => fs::remove_file(&journal).unwrap(),
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        site.expect_base();
+    }
+}
+
+#[test]
+fn a_guard_that_is_sent_home_puts_nothing_back() {
+    let site = Site::new("");
+    let mut daemon = site.start();
+    let _holder = site.holder("hold");
+    daemon.signal(Signal::SIGSTOP);
+    for guard in site.guards() {
+        kill(Pid::from_raw(guard), Signal::SIGKILL).unwrap();
+    }
+    daemon.signal(Signal::SIGKILL);
+    daemon.wait();
+    for (said, expected) in [(".", PEAK), ("", BASE)] {
+        let mut command = site.command();
+        command.arg("--journal").arg(site.journal());
+        command.args(["--guard-of", "another"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut guard = command.spawn().unwrap();
+        let mut ready = [0];
+        guard.stdout.take().unwrap().read_exact(&mut ready).unwrap();
+        let mut stdin = guard.stdin.take().unwrap();
+        stdin.write_all(said.as_bytes()).unwrap();
+        drop(stdin);
+        assert_eq!(guard.wait().unwrap().code(), Some(0), "{}", site.log());
+        assert_eq!(site.min_khz(0), expected);
+    }
+}
+
+#[test]
+fn guards_that_end_one_after_the_other_are_not_started_without_a_pause() {
+    let site = Site::new("");
+    let _daemon = site.start();
+    let started = Instant::now();
+    let mut seen = std::collections::BTreeSet::new();
+    while started.elapsed() < Duration::from_millis(1500) {
+        for guard in site.guards() {
+            seen.insert(guard);
+            // One that is killed before it is ready could not be started, which is another path.
+            std::thread::sleep(Duration::from_millis(50));
+            // It may have ended just now.
+            let _ = kill(Pid::from_raw(guard), Signal::SIGKILL);
+        }
+    }
+    let seconds = started.elapsed().as_secs() as usize;
+    assert!(seen.len() <= seconds + 3, "{} in {seconds} s", seen.len());
 }
