@@ -28,6 +28,14 @@ fn knobs(host: &Host, policies: &[u32], file: &str) -> Result<Vec<Knob>, Control
     policies.iter().map(open).collect()
 }
 
+/// What an owner of any lever on these policies holds. One and the same file for all kinds, since
+/// two kinds on one clock would each save what the other has set; the minimum, since every driver
+/// has it.
+pub(crate) fn marks(host: &Host, policies: &[u32]) -> Result<Vec<Knob>, ControlError> {
+    let open = |&policy| Knob::open_to_hold(host, place(policy, "scaling_min_freq"));
+    policies.iter().map(open).collect()
+}
+
 /// Says that a domain has no cpufreq at all, or which of its policies this caller's CPUs move.
 fn leading_policies(
     host: &Host,

@@ -3,7 +3,7 @@
 //! A hint, not a floor: the hardware weighs it and takes its time. Use it where a minimum
 //! frequency cannot be set.
 
-use crate::cpufreq::place;
+use crate::cpufreq::{marks, place};
 use crate::error::ControlError;
 use crate::host::Host;
 use crate::lever::{Asked, Domain, Lever, LeverKind, Range, Unit};
@@ -84,5 +84,7 @@ pub fn open(
     };
     let files = domain.policies.iter();
     let places = files.map(|&policy| place(policy, "energy_performance_preference"));
-    PlainSetting::open(host, lever, places.collect(), Notation::Words(words))
+    let marks = marks(host, &domain.policies)?;
+    let notation = Notation::Words(words);
+    PlainSetting::open(host, lever, places.collect(), marks, notation)
 }

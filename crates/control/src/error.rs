@@ -35,6 +35,12 @@ pub enum ControlError {
     },
     #[error("{} is held by another process", path.display())]
     Held { path: PathBuf },
+    #[error("{} was \"{was}\" and is \"{reads}\" now that it is held", path.display())]
+    Changed {
+        path: PathBuf,
+        was: String,
+        reads: String,
+    },
     #[error("{} leads out of its tree", path.display())]
     Outside { path: PathBuf },
     #[error("{what} of {value} {unit}: {lever} allows {lowest} to {highest} {unit}")]
@@ -81,6 +87,7 @@ impl ControlError {
             Self::Malformed { .. } => "BOBTAIL_LEVER_MALFORMED",
             Self::Ignored { .. } => "BOBTAIL_LEVER_IGNORED",
             Self::Held { .. } => "BOBTAIL_LEVER_HELD",
+            Self::Changed { .. } => "BOBTAIL_LEVER_CHANGED",
             Self::Outside { .. } => "BOBTAIL_LEVER_OUTSIDE",
             Self::OutOfRange { .. } => "BOBTAIL_LEVER_RANGE",
             Self::NotAFrequency { .. } => "BOBTAIL_LEVER_NOT_A_FREQUENCY",
@@ -90,6 +97,12 @@ impl ControlError {
             Self::NoCounter => "BOBTAIL_ENERGY_NO_COUNTER",
             Self::Off { .. } => "BOBTAIL_LEVER_OFF",
         }
+    }
+
+    /// Whether the lever is or was in the hand of another owner: nothing of it was moved, and what
+    /// stands there is not this one's to put back.
+    pub fn is_anothers(&self) -> bool {
+        matches!(self, Self::Held { .. } | Self::Changed { .. })
     }
 
     /// Whether what the error speaks of is no longer there: an offline CPU, a removed group.

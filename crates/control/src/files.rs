@@ -18,6 +18,8 @@ pub trait Files: std::fmt::Debug + Send + Sync {
     fn list(&self, path: &Path) -> io::Result<Vec<String>>;
     /// Opens a file for writing; it must exist.
     fn open(&self, path: &Path) -> io::Result<Box<dyn KnobFile>>;
+    /// Opens a file that is only to be held, for which the right to read is enough.
+    fn open_to_hold(&self, path: &Path) -> io::Result<Box<dyn KnobFile>>;
 }
 
 /// An open file of one setting.
@@ -55,6 +57,12 @@ impl Files for RealFiles {
             .write(true)
             .custom_flags(libc::O_CLOEXEC)
             .open(path)?;
+        let is_kernels = syscalls::is_kernel_file(&file)?;
+        Ok(Box::new(RealKnob { file, is_kernels }))
+    }
+
+    fn open_to_hold(&self, path: &Path) -> io::Result<Box<dyn KnobFile>> {
+        let file = File::open(path)?;
         let is_kernels = syscalls::is_kernel_file(&file)?;
         Ok(Box::new(RealKnob { file, is_kernels }))
     }

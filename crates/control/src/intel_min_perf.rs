@@ -2,11 +2,12 @@
 //!
 //! Coarse: every CPU is raised. It remains where cpufreq's own minimum cannot be written.
 
+use crate::cpufreq::marks;
 use crate::error::ControlError;
 use crate::host::{Host, Place};
 use crate::lever::{Asked, Domain, Lever, LeverKind, Range, Unit};
 use crate::plain_setting::{Notation, PlainSetting};
-use crate::topology::cpus_online;
+use crate::topology::{cpus_online, policies};
 
 const KIND: LeverKind = LeverKind::IntelMinPerf;
 const DIRECTORY: &str = "devices/system/cpu/intel_pstate";
@@ -43,5 +44,8 @@ pub fn open(host: &Host, asked: &Asked) -> Result<PlainSetting, ControlError> {
         transition_ns: None,
         is_emulated: false,
     };
-    PlainSetting::open(host, lever, vec![place("min_perf_pct")], Notation::Number)
+    // In passive mode the floor shows in the minimum of every policy.
+    let marks = marks(host, &policies(host)?)?;
+    let places = vec![place("min_perf_pct")];
+    PlainSetting::open(host, lever, places, marks, Notation::Number)
 }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use crate::error::ControlError;
 use crate::files::KnobFile;
 use crate::host::{Host, Place};
+use crate::saved::SavedState;
 
 /// An open setting.
 #[derive(Debug)]
@@ -29,6 +30,15 @@ impl Knob {
                 value: "anything".to_owned(),
                 cause,
             }),
+        }
+    }
+
+    /// Opens a setting that is only held, never written.
+    pub(crate) fn open_to_hold(host: &Host, place: Place) -> Result<Self, ControlError> {
+        let path = host.path(&place)?;
+        match host.files().open_to_hold(&path) {
+            Ok(file) => Ok(Self { place, path, file }),
+            Err(cause) => Err(ControlError::Read { path, cause }),
         }
     }
 
@@ -99,19 +109,31 @@ impl Knob {
 
 /// Holds all of these settings, or none.
 ///
+/// What was saved is looked at again: another owner may have had the lever when it was read and
+/// let go since, and what that one raised must not be taken for what was before.
+///
 /// # Errors
 ///
-/// The first that another process holds.
+/// The first that another process holds, or that is not as it was saved.
 pub(crate) fn hold_all<'a>(
     knobs: impl IntoIterator<Item = &'a mut Knob>,
+    host: &Host,
+    saved: &SavedState,
 ) -> Result<(), ControlError> {
     let mut held: Vec<&mut Knob> = vec![];
+    let mut refused = None;
     for knob in knobs {
         if let Err(error) = knob.hold() {
-            held.into_iter().for_each(Knob::let_go);
-            return Err(error);
+            refused = Some(error);
+            break;
         }
         held.push(knob);
     }
-    Ok(())
+    match refused.map_or_else(|| saved.check_unchanged(host), Err) {
+        Ok(()) => Ok(()),
+        Err(error) => {
+            held.into_iter().for_each(Knob::let_go);
+            Err(error)
+        }
+    }
 }

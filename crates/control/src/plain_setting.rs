@@ -27,17 +27,20 @@ pub struct PlainSetting {
     lever: Lever,
     saved: SavedState,
     knobs: Vec<Knob>,
+    /// Held together with `knobs`.
+    marks: Vec<Knob>,
     notation: Notation,
     is_touched: bool,
     now: Option<u32>,
 }
 
 impl PlainSetting {
-    /// Opens the files of a described lever.
+    /// Opens the files of a described lever, which holds `marks` as well while it is moved.
     pub(crate) fn open(
         host: &Host,
         lever: Lever,
         places: Vec<Place>,
+        marks: Vec<Knob>,
         notation: Notation,
     ) -> Result<Self, ControlError> {
         let settings = places
@@ -52,6 +55,7 @@ impl PlainSetting {
                 settings,
             },
             knobs: knobs.collect::<Result<_, _>>()?,
+            marks,
             lever,
             notation,
             is_touched: false,
@@ -93,7 +97,8 @@ impl Actuator for PlainSetting {
         let value = self.lever.range.value(self.lever.kind, speed)?;
         let is_changed = self.now != Some(value);
         if !self.is_touched {
-            knob::hold_all(&mut self.knobs)?;
+            let all = self.knobs.iter_mut().chain(&mut self.marks);
+            knob::hold_all(all, &self.host, &self.saved)?;
             self.is_touched = true;
         }
         if is_changed {
@@ -114,9 +119,8 @@ impl Actuator for PlainSetting {
             return Ok(());
         }
         let restored = self.saved.restore(&self.host).into_result();
-        for knob in &mut self.knobs {
-            knob.let_go();
-        }
+        let all = self.knobs.iter_mut().chain(&mut self.marks);
+        all.for_each(Knob::let_go);
         restored
     }
 

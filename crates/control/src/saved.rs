@@ -72,6 +72,30 @@ impl SavedState {
     }
 }
 
+impl SavedState {
+    /// That every file still says what was saved of it.
+    ///
+    /// # Errors
+    ///
+    /// [`ControlError::Changed`] for the first that does not.
+    pub(crate) fn check_unchanged(&self, host: &Host) -> Result<(), ControlError> {
+        for setting in &self.settings {
+            let SavedSetting::File { place, value } = setting else {
+                continue;
+            };
+            let reads = host.read(place)?;
+            if reads != *value {
+                return Err(ControlError::Changed {
+                    path: host.path(place)?,
+                    was: value.clone(),
+                    reads,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Restored {
     /// Counts one outcome; false for a refusal.
     fn count(&mut self, outcome: Result<(), ControlError>) -> bool {

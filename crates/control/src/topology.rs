@@ -81,7 +81,8 @@ pub(crate) fn policies_of(
     Ok(found)
 }
 
-fn policies(host: &Host) -> Result<Vec<u32>, ControlError> {
+/// The numbers of all cpufreq policies, ascending; none where there is no cpufreq.
+pub(crate) fn policies(host: &Host) -> Result<Vec<u32>, ControlError> {
     let names = host.list(&Place::sys("devices/system/cpu/cpufreq"))?;
     let number = |name: &String| name.strip_prefix("policy")?.parse().ok();
     let mut policies: Vec<u32> = names.iter().filter_map(number).collect();

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::guard;
 use crate::journal::Journal;
-use crate::keeper::{allowed_cpu, open_own};
+use crate::keeper::{allowed_cpu, open_own, put_back_own};
 use crate::lock::Lock;
 use crate::server::ServerError;
 
@@ -128,11 +128,17 @@ fn real(
         why: error.to_string(),
     };
     journal.add(actuator.saved()).map_err(no_journal)?;
-    let latency = measure_latency(&mut *actuator, ROUNDS)?;
-    journal
-        .remove(kind, &actuator.saved().domain)
-        .map_err(no_journal)?;
-    Ok((actuator, self_test, Some(latency)))
+    let latency = measure_latency(&mut *actuator, ROUNDS);
+    // What is not back the guard puts back, by the journal.
+    let is_back = match &latency {
+        Err(error) => put_back_own(host, &mut *actuator, error),
+        Ok(_) => true,
+    };
+    if is_back {
+        let domain = &actuator.saved().domain;
+        journal.remove(kind, domain).map_err(no_journal)?;
+    }
+    Ok((actuator, self_test, Some(latency?)))
 }
 
 fn imitation() -> Result<Tried, ControlError> {

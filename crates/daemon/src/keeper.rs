@@ -173,12 +173,25 @@ pub(crate) fn open_own(
     };
     journal.add(actuator.saved()).map_err(no_journal)?;
     let tested = actuator.self_test(&mut WorkGauge::default());
-    let saved = actuator.saved().clone();
+    let is_back = match &tested {
+        Err(error) => put_back_own(host, &mut *actuator, error),
+        Ok(_) => actuator.saved().restore(host).into_result().is_ok(),
+    };
     // A test that could not put it back leaves it in the journal: that is tried until it is.
-    if saved.restore(host).into_result().is_ok() {
-        journal.remove(kind, &saved.domain).map_err(no_journal)?;
+    if is_back {
+        let domain = &actuator.saved().domain;
+        journal.remove(kind, domain).map_err(no_journal)?;
     }
     Ok((actuator, Some(tested?)))
+}
+
+/// Puts back what was moved before this error; whether all of it is back. A lever that another has
+/// in its hand is not written, since what stands there is that owner's.
+pub(crate) fn put_back_own(host: &Host, actuator: &mut dyn Actuator, error: &ControlError) -> bool {
+    match error.is_anothers() {
+        true => actuator.undo().is_ok(),
+        false => actuator.saved().restore(host).into_result().is_ok(),
+    }
 }
 
 /// What the bobtaild of a machine offers this process of a family, as `keep` tells it.
@@ -280,4 +293,31 @@ fn say(chosen: &Chosen) {
 fn clear(folder: &Path) {
     // The command may have done it already.
     drop(std::fs::remove_dir_all(folder));
+}
+
+#[cfg(test)]
+mod tests {
+    use bobtail_control::cpufreq::min_max::CpufreqMinMax;
+    use bobtail_control::topology::frequency_domains;
+    use bobtail_policy::Speed;
+    use bobtail_testkit::fake_kernel::{FakeKernel, FakePolicy};
+
+    use super::*;
+
+    #[test]
+    fn a_lever_that_another_holds_is_not_put_back_after_its_test() {
+        let kernel = FakeKernel::with_cpus(1);
+        kernel.cpufreq(&FakePolicy::of_cpu(0));
+        let host = kernel.host();
+        let domain = frequency_domains(&host).expect("a domain").remove(0);
+        let open = || CpufreqMinMax::open(&host, &domain, &[], &Asked::default()).expect("opened");
+        let mut other = open();
+        other.apply(Speed::Khz(2_000_000)).expect("raised");
+        let mut own = open();
+        other.apply(Speed::Khz(3_000_000)).expect("raised further");
+        let error = own.self_test(&mut WorkGauge::default()).expect_err("held");
+        assert!(put_back_own(&host, &mut own, &error), "nothing was moved");
+        let min = "sys/devices/system/cpu/cpufreq/policy0/scaling_min_freq";
+        assert_eq!(kernel.text(min), "3000000");
+    }
 }

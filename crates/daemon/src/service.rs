@@ -367,12 +367,12 @@ fn refusal_of(error: &HoldError) -> Refused {
 }
 
 fn errno_of(error: &ControlError) -> u32 {
-    use ControlError::{Call, Held, Read, Write};
+    use ControlError::{Call, Changed, Held, Read, Write};
     match error {
         Read { cause, .. } | Write { cause, .. } | Call { cause, .. } => {
             cause.raw_os_error().unwrap_or_default() as u32
         }
-        Held { .. } => nix::libc::EBUSY as u32,
+        Held { .. } | Changed { .. } => nix::libc::EBUSY as u32,
         _ => 0,
     }
 }

@@ -11,7 +11,7 @@ use crate::cpufreq::{self, Bounds, place};
 use crate::error::ControlError;
 use crate::gauge::{self, Gauge};
 use crate::host::Host;
-use crate::knob;
+use crate::knob::{self, Knob};
 use crate::lever::{Asked, Domain, Lever, LeverKind};
 use crate::saved::SavedState;
 use crate::topology::FrequencyDomain;
@@ -24,6 +24,8 @@ pub struct CpufreqMinMax {
     host: Host,
     lever: Lever,
     saved: SavedState,
+    /// Held meanwhile.
+    marks: Vec<Knob>,
     /// Of every policy of the domain.
     bounds: Vec<Bounds>,
     /// Which of `bounds` a change writes.
@@ -70,6 +72,7 @@ impl CpufreqMinMax {
                 domain: domain_of,
                 settings,
             },
+            marks: cpufreq::marks(host, &domain.policies)?,
             bounds: Bounds::open(host, &domain.policies)?,
             leading: leading.iter().filter_map(position).collect(),
             is_pinned,
@@ -81,7 +84,7 @@ impl CpufreqMinMax {
 
     /// Takes the domain over: every policy to base, from wherever it is.
     fn hold(&mut self) -> Result<(), ControlError> {
-        knob::hold_all(self.bounds.iter_mut().map(|bounds| &mut bounds.min))?;
+        knob::hold_all(&mut self.marks, &self.host, &self.saved)?;
         self.is_touched = true;
         let base = self.lever.range.base;
         for bounds in &mut self.bounds {
@@ -129,9 +132,7 @@ impl Actuator for CpufreqMinMax {
             return Ok(());
         }
         let restored = self.saved.restore(&self.host).into_result();
-        for bounds in &mut self.bounds {
-            bounds.min.let_go();
-        }
+        self.marks.iter_mut().for_each(Knob::let_go);
         restored
     }
 

@@ -24,6 +24,8 @@ pub struct CpufreqUserspace {
     host: Host,
     lever: Lever,
     saved: SavedState,
+    /// Held meanwhile.
+    marks: Vec<Knob>,
     bounds: Vec<Bounds>,
     governors: Vec<Knob>,
     /// `scaling_setspeed` of every policy of the domain.
@@ -86,6 +88,7 @@ impl CpufreqUserspace {
                 domain: domain_of,
                 settings,
             },
+            marks: cpufreq::marks(host, &domain.policies)?,
             bounds: Bounds::open(host, &domain.policies)?,
             governors: files("scaling_governor")?,
             speeds: files("scaling_setspeed")?,
@@ -98,7 +101,7 @@ impl CpufreqUserspace {
 
     /// Takes the domain over: governor, bounds that let the range through, base everywhere.
     fn hold(&mut self) -> Result<(), ControlError> {
-        knob::hold_all(&mut self.governors)?;
+        knob::hold_all(&mut self.marks, &self.host, &self.saved)?;
         self.is_touched = true;
         let Range {
             base, peak, lowest, ..
@@ -155,9 +158,7 @@ impl Actuator for CpufreqUserspace {
             return Ok(());
         }
         let restored = self.saved.restore(&self.host).into_result();
-        for governor in &mut self.governors {
-            governor.let_go();
-        }
+        self.marks.iter_mut().for_each(Knob::let_go);
         restored
     }
 

@@ -45,5 +45,5 @@ pub fn open(host: &Host, group: &CpuGroup, asked: &Asked) -> Result<PlainSetting
         transition_ns: Some(0),
         is_emulated: false,
     };
-    PlainSetting::open(host, lever, vec![place], Notation::Number)
+    PlainSetting::open(host, lever, vec![place], vec![], Notation::Number)
 }

@@ -12,7 +12,7 @@ use crate::gauge::Gauge;
 use crate::group::CpuGroup;
 use crate::group::ledger::Ledger;
 use crate::host::{Host, Place};
-use crate::knob::Knob;
+use crate::knob::{self, Knob};
 use crate::lever::{Asked, Domain, Lever, LeverKind, Range, Unit};
 use crate::saved::{SavedSetting, SavedState};
 use crate::syscalls;
@@ -234,7 +234,7 @@ impl Actuator for Quota {
         let value = self.allowed(wanted);
         let is_changed = self.now != Some(value);
         if !self.is_touched {
-            self.knob.hold()?;
+            knob::hold_all([&mut self.knob], &self.host, &self.saved)?;
             self.is_touched = true;
         }
         if is_changed {

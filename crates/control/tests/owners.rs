@@ -1,0 +1,81 @@
+//! Owners of one clock that know nothing of each other: who comes second moves nothing.
+
+use bobtail_control::cpufreq::min_max::CpufreqMinMax;
+use bobtail_control::cpufreq::userspace::CpufreqUserspace;
+use bobtail_control::topology::{FrequencyDomain, frequency_domains};
+use bobtail_control::{Actuator, Asked, ControlError, LeverKind};
+use bobtail_control::{energy_preference, intel_min_perf};
+use bobtail_policy::Speed;
+use bobtail_testkit::fake_kernel::{FakeKernel, FakePolicy};
+
+fn one_cpu() -> (FakeKernel, FrequencyDomain) {
+    let kernel = FakeKernel::with_cpus(1);
+    kernel.cpufreq(&FakePolicy::of_cpu(0));
+    let domain = frequency_domains(&kernel.host()).unwrap().remove(0);
+    (kernel, domain)
+}
+
+fn file(name: &str) -> String {
+    format!("sys/devices/system/cpu/cpufreq/policy0/{name}")
+}
+
+#[test]
+fn what_another_owner_had_raised_is_not_taken_for_what_was_before() {
+    let (kernel, domain) = one_cpu();
+    let host = kernel.host();
+    let asked = Asked::default();
+    let before = kernel.texts();
+    let open = |kind| -> Box<dyn Actuator> {
+        match kind {
+            LeverKind::CpufreqMinMax => {
+                Box::new(CpufreqMinMax::open(&host, &domain, &[], &asked).unwrap())
+            }
+            _ => Box::new(CpufreqUserspace::open(&host, &domain, &[], &asked).unwrap()),
+        }
+    };
+    for kind in [LeverKind::CpufreqMinMax, LeverKind::CpufreqUserspace] {
+        let mut first = open(LeverKind::CpufreqMinMax);
+        first.apply(Speed::Khz(3_300_000)).unwrap();
+        let mut second = open(kind);
+        first.undo().unwrap();
+        let error = second.apply(Speed::Peak).unwrap_err();
+        assert!(error.is_anothers(), "{error}");
+        assert!(error.to_string().contains("was \"3300000\""), "{error}");
+        assert_eq!(kernel.texts(), before);
+        // Nobody is in anybody's way now.
+        first.apply(Speed::Peak).unwrap();
+        first.undo().unwrap();
+    }
+}
+
+#[test]
+fn levers_of_two_kinds_on_one_clock_exclude_each_other() {
+    let (kernel, domain) = one_cpu();
+    let intel = "sys/devices/system/cpu/intel_pstate";
+    kernel.put(&format!("{intel}/status"), "passive");
+    kernel.put(&format!("{intel}/min_perf_pct"), "20");
+    kernel.put(&format!("{intel}/max_perf_pct"), "100");
+    let preferences = "default performance balance_performance balance_power power";
+    kernel.put(
+        &file("energy_performance_available_preferences"),
+        preferences,
+    );
+    kernel.put(&file("energy_performance_preference"), "balance_power");
+    let host = kernel.host();
+    let asked = Asked::default();
+    let mut levers: [Box<dyn Actuator>; 4] = [
+        Box::new(CpufreqMinMax::open(&host, &domain, &[], &asked).unwrap()),
+        Box::new(CpufreqUserspace::open(&host, &domain, &[], &asked).unwrap()),
+        Box::new(energy_preference::open(&host, &domain, &asked).unwrap()),
+        Box::new(intel_min_perf::open(&host, &asked).unwrap()),
+    ];
+    for first in 0..levers.len() {
+        levers[first].apply(Speed::Peak).unwrap();
+        for other in (0..levers.len()).filter(|&other| other != first) {
+            let refused = levers[other].apply(Speed::Peak);
+            let is_held = matches!(refused, Err(ControlError::Held { .. }));
+            assert!(is_held, "{first} and {other}: {refused:?}");
+        }
+        levers[first].undo().unwrap();
+    }
+}
