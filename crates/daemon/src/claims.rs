@@ -58,6 +58,14 @@ impl<K: Ord + Copy> Claims<K> {
         (removed, touched)
     }
 
+    /// Ends all claims of a holding; whose they were.
+    pub fn remove_holding(&mut self, key: K) -> Vec<ClientId> {
+        let claims = self.of.remove(&key).unwrap_or_default();
+        let mut clients: Vec<_> = claims.into_keys().map(|(client, _)| client).collect();
+        clients.dedup();
+        clients
+    }
+
     /// The highest claim; none when nobody has one.
     pub fn highest(&self, key: K) -> Option<u32> {
         self.of.get(&key)?.values().copied().max()

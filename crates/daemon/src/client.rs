@@ -48,6 +48,8 @@ pub struct Client {
     stream: UnixStream,
     sequence: u32,
     patience: Duration,
+    /// Came unasked while an answer was waited for.
+    unasked: Option<Refusal>,
     heartbeat_timeout: Duration,
 }
 
@@ -65,6 +67,7 @@ impl Client {
             stream,
             sequence: 0,
             patience,
+            unasked: None,
             heartbeat_timeout: Duration::ZERO,
         };
         let hello = Request::Hello {
@@ -175,12 +178,16 @@ impl Client {
         self.send(Request::Beat, true)
     }
 
-    /// A refusal of something that was not waited for, if one has arrived.
+    /// A refusal of something that was not waited for, or of what stood until now, if one has
+    /// arrived.
     ///
     /// # Errors
     ///
     /// When the daemon is gone.
     pub fn refusal(&mut self) -> Result<Option<Refusal>, ClientError> {
+        if let Some(refusal) = self.unasked.take() {
+            return Ok(Some(refusal));
+        }
         match self.receive(false) {
             Ok((Answer::Refused { refusal, .. }, _)) => Ok(Some(refusal)),
             Ok(_) => Ok(None),
@@ -206,6 +213,13 @@ impl Client {
                 }
                 other => other,
             })?;
+            if let Answer::Refused { refusal, .. } = answer
+                && sequence == 0
+                && !refusal.ends_connection()
+            {
+                self.unasked = Some(refusal);
+                continue;
+            }
             let refused = match answer {
                 Answer::Refused { refusal, detail } => {
                     Err(ClientError::Refused { refusal, detail })

@@ -119,6 +119,7 @@ impl Holdings {
             is_journaled: false,
             failures: 0,
             value: 0,
+            stood: Vec::new(),
             state: State::Idle { since: now },
         };
         self.of.insert(self.next, holding);
@@ -132,6 +133,12 @@ impl Holdings {
             domain: &holding.domain,
             range: holding.range,
         })
+    }
+
+    /// Whether a lever is as it was before: who still claims it does not have it.
+    pub fn is_idle(&self, id: HoldingId) -> bool {
+        let holding = self.of.get(&id);
+        holding.is_none_or(|holding| matches!(holding.state, State::Idle { .. }))
     }
 
     /// Whether another kind of lever is raised on what this one moves.
@@ -207,7 +214,7 @@ impl Holdings {
     fn retry_orphans(&mut self, now: Duration, log: &mut Log) {
         let mut index = 0;
         while let Some(orphan) = self.orphans.get_mut(index) {
-            if orphan.retry_at > now || !orphan.is_back(&self.host, now) {
+            if orphan.retry_at > now || !orphan.is_back(&self.host, now, log) {
                 index += 1;
                 continue;
             }
@@ -254,10 +261,14 @@ impl Holdings {
 }
 
 impl Orphan {
-    fn is_back(&mut self, host: &Host, now: Duration) -> bool {
+    fn is_back(&mut self, host: &Host, now: Duration, log: &mut Log) -> bool {
         self.retry_at = now + self.pause;
         self.pause = (self.pause * 2).min(LONGEST_RETRY);
-        matches!(put_back(host, &self.saved), Outcome::Back(_))
+        let Outcome::Back(differing) = put_back(host, &self.saved) else {
+            return false;
+        };
+        differing.iter().for_each(|error| log.line(now, error));
+        true
     }
 }
 

@@ -16,8 +16,8 @@ use crate::log;
 /// What became of one lever.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It is as it was; the error says where somebody else limits it to another value.
-    Back(Option<ControlError>),
+    /// Everything took its old value; the errors say what reads as another one all the same.
+    Back(Vec<ControlError>),
     /// It does not exist now.
     Gone,
     /// It could not be put back; worth another try.
@@ -33,7 +33,7 @@ pub fn put_back(host: &Host, saved: &SavedState) -> Outcome {
     if restored.gone > 0 && matches!(saved.domain, Domain::Cpus(_)) {
         return Outcome::Gone;
     }
-    Outcome::Back(restored.differing.into_iter().next())
+    Outcome::Back(restored.differing)
 }
 
 /// Puts back all that it can, with a line for each; what is left over.
@@ -42,8 +42,10 @@ pub fn put_all_back(host: &Host, entries: Vec<SavedState>) -> Vec<SavedState> {
     for saved in entries {
         let name = name(&saved);
         match put_back(host, &saved) {
-            Outcome::Back(None) => log::line(format_args!("put back {name}")),
-            Outcome::Back(Some(error)) => log::line(format_args!("put back {name}, but {error}")),
+            Outcome::Back(differing) => match differing.first() {
+                None => log::line(format_args!("put back {name}")),
+                Some(error) => log::line(format_args!("put back {name}, but {error}")),
+            },
             Outcome::Gone => {
                 log::line(format_args!(
                     "{name} is not there now; will be put back later"

@@ -219,6 +219,7 @@ impl Server {
             }
             let now = self.now();
             self.service.tick(now);
+            self.say_unasked();
             if self.guard_retry_at.is_some_and(|at| at <= now) {
                 self.start_guard();
             }
@@ -304,6 +305,15 @@ impl Server {
             }
             if frame.is_some_and(|frame| socket::send_frame(stream, frame).is_err()) {
                 return self.part(client, None);
+            }
+        }
+    }
+
+    fn say_unasked(&mut self) {
+        for (client, frame) in self.service.take_unasked() {
+            let stream = self.clients.get(&client);
+            if stream.is_some_and(|stream| socket::send_frame(stream, frame.bytes()).is_err()) {
+                self.part(client, None);
             }
         }
     }

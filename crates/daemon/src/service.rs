@@ -26,6 +26,8 @@ pub struct Service {
     claims: Claims<HoldingId>,
     sessions: BTreeMap<ClientId, Session>,
     next: ClientId,
+    /// What is to be said to whom though nobody asked.
+    unasked: Vec<(ClientId, Frame)>,
     pub log: Log,
 }
 
@@ -47,6 +49,7 @@ impl Service {
             claims: Claims::default(),
             sessions: BTreeMap::new(),
             next: 0,
+            unasked: Vec::new(),
             log: Log::default(),
         }
     }
@@ -148,10 +151,13 @@ impl Service {
     /// Closes idle levers and tries again those that could not be put back.
     pub fn tick(&mut self, now: Duration) {
         for id in self.holdings.tick(now, &mut self.log) {
-            let wanted = self.claims.highest(id);
-            // Told in the log; tried again until it is done.
-            drop(self.holdings.settle(id, wanted, now, &mut self.log));
+            self.settle(id, now);
         }
+    }
+
+    /// What clients are to be told though they did not ask: a claim that no longer stands.
+    pub fn take_unasked(&mut self) -> Vec<(ClientId, Frame)> {
+        std::mem::take(&mut self.unasked)
     }
 
     /// When `expire` or `tick` next has something to do.
@@ -254,6 +260,7 @@ impl Service {
         let effective = self.claims.highest(id);
         if let Err(error) = self.holdings.settle(id, effective, now, &mut self.log) {
             self.claims.remove(id, client, want.target);
+            self.give_up_if_idle(id, &error);
             return Err(refusal_of(&error));
         }
         Ok(Answer::Granted {
@@ -283,8 +290,23 @@ impl Service {
 
     fn settle(&mut self, id: HoldingId, now: Duration) {
         let wanted = self.claims.highest(id);
-        // The claim is gone either way; a lever that stays up is in the log and tried again.
-        drop(self.holdings.settle(id, wanted, now, &mut self.log));
+        // A lever that stays up is in the log and tried again.
+        if let Err(error) = self.holdings.settle(id, wanted, now, &mut self.log) {
+            self.give_up_if_idle(id, &error);
+        }
+    }
+
+    /// A lever that could not be raised and is not tried again is closed: who claims it would
+    /// believe to have it for ever.
+    fn give_up_if_idle(&mut self, id: HoldingId, error: &HoldError) {
+        if !self.holdings.is_idle(id) {
+            return;
+        }
+        let (refusal, detail) = refusal_of(error);
+        for client in self.claims.remove_holding(id) {
+            let frame = Answer::Refused { refusal, detail }.encode(0);
+            self.unasked.push((client, frame));
+        }
     }
 
     /// The holding that a client may move, and how far.

@@ -2,6 +2,7 @@
 //!
 //! It knows nothing of the others, so that what a lever goes through can be read in one place.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use bobtail_control::{
@@ -44,6 +45,8 @@ pub(super) struct Holding {
     pub(super) failures: u32,
     /// What was asked of it last.
     pub(super) value: u32,
+    /// What its files said just before it was put back last, where they can be read.
+    pub(super) stood: Vec<(PathBuf, String)>,
     pub(super) state: State,
 }
 
@@ -165,6 +168,7 @@ impl Holding {
         if matches!(self.state, State::Idle { .. }) {
             return Ok(());
         }
+        self.stood = self.readings(host);
         // What the actuator could not do is found out, and told, by the saved state.
         drop(self.actuator.undo());
         self.state = State::Trouble {
@@ -205,30 +209,60 @@ impl Holding {
         };
         let is_first = pause == FIRST_RETRY;
         let outcome = put_back(host, self.actuator.saved());
-        if let Outcome::Back(_) = outcome {
-            if !is_first {
-                log.line(now, format_args!("put back {}", self.name()));
-            }
-            self.state = State::Idle { since: now };
-            return Ok(());
-        }
-        if is_first {
-            let name = self.name();
-            match &outcome {
-                Outcome::Refused(error) => {
-                    log.line(
-                        now,
-                        format_args!("cannot put back {name}, trying on: {error}"),
-                    );
+        let name = self.name();
+        let trouble = match &outcome {
+            Outcome::Back(differing) => match differing.iter().find(|error| self.is_own(error)) {
+                Some(error) => format!("cannot put back {name}, trying on: {error}"),
+                None => {
+                    for error in differing {
+                        log.line(now, format_args!("put back {name}, but {error}"));
+                    }
+                    if !is_first && differing.is_empty() {
+                        log.line(now, format_args!("put back {name}"));
+                    }
+                    self.state = State::Idle { since: now };
+                    return Ok(());
                 }
-                _ => log.line(now, format_args!("{name} is gone, waiting for it")),
-            }
+            },
+            Outcome::Refused(error) => format!("cannot put back {name}, trying on: {error}"),
+            Outcome::Gone => format!("{name} is gone, waiting for it"),
+        };
+        if is_first {
+            log.line(now, trouble);
         }
         self.state = State::Trouble {
             retry_at: now + pause,
             pause: (pause * 2).min(LONGEST_RETRY),
         };
         Err(HoldError::InTrouble)
+    }
+
+    fn readings(&self, host: &Host) -> Vec<(PathBuf, String)> {
+        let settings = &self.actuator.saved().settings;
+        let reading = |setting: &SavedSetting| match setting {
+            SavedSetting::File { place, .. } => {
+                Some((host.path(place).ok()?, host.read(place).ok()?))
+            }
+            _ => None,
+        };
+        settings.iter().filter_map(reading).collect()
+    }
+
+    /// Whether a setting that was put back still reads as this daemon set it. Another reading is
+    /// somebody else's limit, which is not this one's to fight; of frequencies only those count
+    /// that are set here, since the kernel may hold a bound down before and after.
+    fn is_own(&self, error: &ControlError) -> bool {
+        let ControlError::Ignored { path, reads, .. } = error else {
+            return false;
+        };
+        let range = &self.range;
+        let set = [self.value, range.base, range.peak, range.lowest];
+        let is_set = match (range.unit, reads.parse()) {
+            (Unit::Khz, Ok(khz)) => set.contains(&khz),
+            _ => true,
+        };
+        let same = |(stood, text): &(PathBuf, String)| stood == path && text == reads;
+        is_set && self.stood.iter().any(same)
     }
 
     /// Whether nobody else has changed what the journal would put back.

@@ -42,8 +42,8 @@ pub enum Answer {
     Granted { granted: u32, effective: u32 },
     /// To LOWER and LOWER_ALL: so many claims were let go.
     Lowered { claims: u32 },
-    /// To any request, or unasked with sequence 0 before the connection ends; `detail` is the
-    /// `errno` of a failed lever, else 0.
+    /// To any request; or unasked with sequence 0, before the connection ends or when a claim ends
+    /// that stood; `detail` is the `errno` of a failed lever, else 0.
     Refused { refusal: Refusal, detail: u32 },
 }
 
