@@ -139,6 +139,26 @@ fn this_machine_is_surveyed_and_left_as_it_is() {
 }
 
 #[test]
+fn rapl_counts_a_package_once_that_two_interfaces_tell() {
+    let kernel = FakeKernel::default();
+    let zone = |zone: &str, used_uj: u64| {
+        let put = |file: &str, text: &str| {
+            kernel.put(&format!("sys/class/powercap/{zone}/{file}"), text);
+        };
+        put("name", "package-0");
+        put("energy_uj", &used_uj.to_string());
+        put("max_energy_range_uj", "999999");
+    };
+    zone("intel-rapl-mmio:0", 7_000);
+    zone("intel-rapl:0", 900);
+    let mut rapl = Rapl::open(&kernel.host()).unwrap();
+    assert_eq!(rapl.names().count(), 1);
+    zone("intel-rapl-mmio:0", 7_049);
+    zone("intel-rapl:0", 950);
+    assert_eq!(rapl.used_uj().unwrap(), 50);
+}
+
+#[test]
 fn rapl_counts_packages_and_survives_a_counter_that_wraps() {
     let kernel = FakeKernel::default();
     let zone = |zone: &str, name: &str, uj: u64| {

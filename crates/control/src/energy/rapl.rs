@@ -1,7 +1,8 @@
 //! Energy as the processor counts it: RAPL, through powercap.
 //!
-//! Packages only: their zones contain those of cores and memory, so that nothing counts twice. The
-//! counters wrap around within minutes to hours, so they must be read more often than that.
+//! Packages only, each once: their zones contain those of cores and memory, and a second interface
+//! may tell the same package again. The counters wrap around within minutes to hours, so they must
+//! be read more often than that.
 
 use crate::error::ControlError;
 use crate::host::{Host, Place};
@@ -31,11 +32,16 @@ impl Rapl {
     ///
     /// When there are none, or a counter cannot be read: since 2020 only root may.
     pub fn open(host: &Host) -> Result<Self, ControlError> {
-        let mut packages = vec![];
-        for zone in host.list(&Place::sys(DIRECTORY))? {
+        let mut packages: Vec<Package> = vec![];
+        let mut zones = host.list(&Place::sys(DIRECTORY))?;
+        // Some processors tell a package twice, also through MMIO; the one of the registers counts.
+        zones.sort_by_key(|zone| zone.starts_with("intel-rapl-mmio"));
+        for zone in zones {
             let place = |file: &str| Place::sys(format!("{DIRECTORY}/{zone}/{file}"));
             let name = host.read_if_there(&place("name"))?;
-            let Some(name) = name.filter(|name| name.starts_with("package-")) else {
+            let is_known = |name: &str| packages.iter().any(|package| package.name == name);
+            let is_package = |name: &String| name.starts_with("package-") && !is_known(name);
+            let Some(name) = name.filter(is_package) else {
                 continue;
             };
             let counter = place("energy_uj");
