@@ -54,14 +54,17 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects and greets; no later call waits longer than `patience` for the daemon.
+    /// Connects and greets; neither of these nor any later call waits longer than `patience`.
     ///
     /// # Errors
     ///
     /// When there is no daemon, or it does not take this process.
     pub fn connect(path: &Path, patience: Duration) -> Result<Self, ClientError> {
-        let stream = socket::connect_to(path)?;
         let patience = patience.max(Duration::from_millis(1));
+        let stream = socket::connect_to(path, patience).map_err(|cause| match cause.kind() {
+            io::ErrorKind::WouldBlock => ClientError::NoAnswer(patience),
+            _ => cause.into(),
+        })?;
         stream.set_read_timeout(Some(patience))?;
         let mut client = Self {
             stream,

@@ -9,7 +9,9 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, MsgFlags, SockFlag, SockType, UnixAddr, connect, recv, send, socket,
 };
@@ -19,21 +21,36 @@ use crate::protocol::MAX_FRAME_BYTES;
 /// One more than a frame can have tells that there were more.
 pub(crate) type Buffer = [u8; MAX_FRAME_BYTES + 1];
 
-fn new_socket() -> io::Result<OwnedFd> {
-    let flags = SockFlag::SOCK_CLOEXEC;
+/// How often a daemon is tried whose queue of connections is full.
+const PAUSE: Duration = Duration::from_millis(1);
+
+fn new_socket(flags: SockFlag) -> io::Result<OwnedFd> {
     Ok(socket(
         AddressFamily::Unix,
         SockType::SeqPacket,
-        flags,
+        SockFlag::SOCK_CLOEXEC | flags,
         None,
     )?)
 }
 
-/// Connects to a daemon.
-pub(crate) fn connect_to(path: &Path) -> io::Result<UnixStream> {
-    let fd = new_socket()?;
-    connect(fd.as_raw_fd(), &UnixAddr::new(path)?)?;
-    Ok(UnixStream::from(fd))
+/// Connects to a daemon, waiting so long for a place in the queue of one that accepts nobody.
+pub(crate) fn connect_to(path: &Path, patience: Duration) -> io::Result<UnixStream> {
+    // A socket that may wait would do so for ever, whatever it is told of time.
+    let fd = new_socket(SockFlag::SOCK_NONBLOCK)?;
+    let address = UnixAddr::new(path)?;
+    let started = Instant::now();
+    loop {
+        match connect(fd.as_raw_fd(), &address) {
+            Ok(()) => break,
+            Err(Errno::EAGAIN | Errno::EINTR) if started.elapsed() < patience => {
+                std::thread::sleep(PAUSE);
+            }
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    let stream = UnixStream::from(fd);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
 }
 
 /// Sends one frame, never waiting: who does not read cannot be served.

@@ -82,9 +82,24 @@ fn a_daemon_that_hangs_is_told_in_words_and_not_waited_for() {
     let daemon = site.start();
     daemon.signal(Signal::SIGSTOP);
     let patience = Duration::from_millis(200);
+    let expected = "bobtaild does not answer within 200 ms";
     let error = Client::connect(&site.socket(), patience).unwrap_err();
+    assert_eq!(error.to_string(), expected);
+    // As many as its queue has room for, and more: the last are not even connected.
+    let socket = site.socket();
+    let tries: Vec<_> = (0..80)
+        .map(|_| {
+            let socket = socket.clone();
+            std::thread::spawn(move || Client::connect(&socket, patience).unwrap_err())
+        })
+        .collect();
+    until("nobody is waited for longer", || {
+        tries.iter().all(|one| one.is_finished())
+    });
     daemon.signal(Signal::SIGCONT);
-    assert_eq!(error.to_string(), "bobtaild does not answer within 200 ms");
+    for one in tries {
+        assert_eq!(one.join().unwrap().to_string(), expected);
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
 use nix::sys::socket::sockopt::PeerCredentials;
-use nix::sys::socket::{Backlog, UnixAddr, bind, getsockopt, listen};
+use nix::sys::socket::{Backlog, SockFlag, UnixAddr, bind, getsockopt, listen};
 
 use super::new_socket;
 use crate::rights::Peer;
@@ -23,7 +23,7 @@ pub(crate) fn listen_at(path: &Path, mode: u32, group: Option<u32>) -> io::Resul
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
         Err(cause) => return Err(cause),
     }
-    let fd = new_socket()?;
+    let fd = new_socket(SockFlag::empty())?;
     bind(fd.as_raw_fd(), &UnixAddr::new(path)?)?;
     chown(path, None, group)?;
     fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
