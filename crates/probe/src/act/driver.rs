@@ -20,6 +20,10 @@ use crate::clock::{monotonic_ns, thread_cpu_ns};
 
 /// Without work for so long, the driver waits for the loop instead of looking.
 const IDLE_NS: u64 = 2_000_000;
+/// A loop that has been in one event for so long hangs: whatever its policy wants, it gets base
+/// speed until it turns again. Nobody is served by its boost, and the driver, which is a thread of
+/// its own, tells a bobtaild that the process lives.
+const HUNG_NS: u64 = 10_000_000_000;
 /// A lever that refused is not asked again before.
 const REFUSED_NS: u64 = 100_000_000;
 
@@ -162,8 +166,10 @@ impl Driver {
         let mut look_ns = now_ns.saturating_add(ASLEEP_NS);
         for (index, reading) in readings {
             let decision = self.decide(*index, reading);
-            speed = faster(speed, decision.speed);
-            reasons = reasons | decision.reasons;
+            if reading.head_ns < HUNG_NS {
+                speed = faster(speed, decision.speed);
+                reasons = reasons | decision.reasons;
+            }
             look_ns = look_ns.min(decision.look_again_ns.unwrap_or(u64::MAX));
         }
         let speed = speed.unwrap_or(Speed::Base);
@@ -388,6 +394,25 @@ mod tests {
         let counts = counters.read();
         assert_eq!((counts.boosts, counts.by_reason), (1, [1, 0, 0, 0]));
         assert_eq!(counts.boosted_until_ns(9_000_000), 1_198_000);
+    }
+
+    #[test]
+    fn a_loop_that_hangs_is_not_boosted_until_it_turns_again() {
+        let (mut driver, asked) = driver("static:peak", false);
+        let mut look = |head_ns, other_ns| {
+            let in_event = |head_ns| Reading {
+                head_ns,
+                ..working(HUNG_NS + head_ns)
+            };
+            let readings = [(0, in_event(head_ns)), (1, in_event(other_ns))];
+            driver.look(HUNG_NS + head_ns, &readings).expect("moved");
+            asked.lock().unwrap().last().copied()
+        };
+        assert_eq!(look(HUNG_NS - 1, HUNG_NS), Some(Speed::Peak));
+        assert_eq!(look(HUNG_NS, HUNG_NS + 1), Some(Speed::Base));
+        assert_eq!(look(9 * HUNG_NS, 9 * HUNG_NS), Some(Speed::Base));
+        assert_eq!(look(9 * HUNG_NS + 1, 5), Some(Speed::Peak), "one turns");
+        assert_eq!(driver.counters.read().boosts, 2);
     }
 
     #[test]
