@@ -117,14 +117,23 @@ impl Claimed {
         let (kind, is_changed) = (self.kind, self.now != Some(speed));
         let targets = std::mem::take(&mut self.targets);
         let claimed = self.client().and_then(|client| {
-            if let Some(refusal) = client.refusal()? {
-                return Err(ClientError::Refused { refusal, detail: 0 });
+            let mut refused = Ok(());
+            // One a domain may have come.
+            while let Some(refusal) = client.refusal()? {
+                refused = Err(ClientError::Refused { refusal, detail: 0 });
+                if refusal.ends_connection() {
+                    return refused;
+                }
             }
-            if !is_changed {
-                return client.beat();
+            // Also after a refusal: other domains stand where they were asked to, and are let go by
+            // who is not heard of.
+            if is_changed {
+                let mut targets = targets.iter();
+                targets.try_for_each(|target| client.raise_soon(kind, *target, speed))?;
+            } else {
+                client.beat()?;
             }
-            let mut targets = targets.iter();
-            targets.try_for_each(|target| client.raise_soon(kind, *target, speed))
+            refused
         });
         self.targets = targets;
         match &claimed {
@@ -153,7 +162,7 @@ impl Actuator for Claimed {
     }
 
     /// One `send` for each domain, or a sign of life where nothing changes. A refusal shows at the
-    /// next call.
+    /// next call, which sends what it is for all the same.
     fn apply(&mut self, speed: Speed) -> Result<Applied, ControlError> {
         let value = self.lever.range.value(self.kind, speed)?;
         match self.claim(speed) {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use bobtail_control::gauge::WorkGauge;
 use bobtail_control::group::CpuGroup;
 use bobtail_control::survey::{self, Family, LeverReport, Target, unavailable};
-use bobtail_control::topology::parse_list;
+use bobtail_control::topology::{cpus_online, parse_list};
 use bobtail_control::{Actuator, Asked, ControlError, Host, LeverKind, SelfTest, emulated};
 use serde::Serialize;
 
@@ -82,6 +82,7 @@ pub fn keep(order: Order) -> Result<usize, ServerError> {
             Some(family) => choose(host, journal, &family, &asked, is_tree),
             None => imitation(),
         };
+        make_room(host, config);
         if let Some(kind) = chosen.chosen {
             config.levers = vec![(kind, asked)];
             config.allow = vec![Rule {
@@ -109,6 +110,14 @@ pub fn keep(order: Order) -> Result<usize, ServerError> {
         clear(&folder);
     }
     Ok(left)
+}
+
+/// Each process of the command claims every clock of the machine, and moves them all at once: what
+/// keeps strangers in bounds must not keep these from a machine of many clocks.
+fn make_room(host: &Host, config: &mut Config) {
+    let cpus = cpus_online(host).map_or(1, |cpus| cpus.len().max(1) as u32);
+    config.max_claims = config.max_claims.max(cpus);
+    config.requests_per_second = config.requests_per_second.saturating_mul(cpus);
 }
 
 /// The best lever of a family that opens and does something.
@@ -303,6 +312,16 @@ mod tests {
     use bobtail_testkit::fake_kernel::{FakeKernel, FakePolicy};
 
     use super::*;
+
+    #[test]
+    fn every_process_may_claim_all_clocks_of_a_large_machine() {
+        let kernel = FakeKernel::with_cpus(192);
+        let mut config = Config::default();
+        let one_clock = config.requests_per_second;
+        make_room(&kernel.host(), &mut config);
+        assert_eq!(config.max_claims, 192);
+        assert_eq!(config.requests_per_second, 192 * one_clock);
+    }
 
     #[test]
     fn a_lever_that_another_holds_is_not_put_back_after_its_test() {
