@@ -89,7 +89,7 @@ impl Claimed {
                 domain: domain.clone(),
                 range,
                 about: format!("{kind}, {values}{domains}, through bobtaild"),
-                transition_ns: None,
+                transition_ns: longest_ns(&offers),
                 is_emulated: kind == LeverKind::Emulated,
             },
             saved: SavedState {
@@ -149,6 +149,12 @@ impl Claimed {
         }
         claimed.map(|()| is_changed)
     }
+}
+
+/// The longest transition of these; none if it is not known of one.
+fn longest_ns(offers: &[(u32, Offer)]) -> Option<u64> {
+    let mut all = offers.iter().map(|(_, offer)| offer.transition_ns);
+    all.try_fold(0, |longest, ns| Some(u64::from(ns?).max(longest)))
 }
 
 impl Actuator for Claimed {

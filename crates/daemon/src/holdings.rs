@@ -46,6 +46,7 @@ pub struct View<'a> {
     pub kind: LeverKind,
     pub domain: &'a Domain,
     pub range: Range,
+    pub transition_ns: Option<u64>,
 }
 
 impl Holdings {
@@ -132,6 +133,7 @@ impl Holdings {
             kind: holding.kind,
             domain: &holding.domain,
             range: holding.range,
+            transition_ns: holding.actuator.lever().transition_ns,
         })
     }
 

@@ -231,6 +231,7 @@ impl Service {
             highest: grant(range.highest),
             base: grant(range.base),
             peak: grant(range.peak),
+            transition_ns: view.transition_ns.and_then(|ns| u32::try_from(ns).ok()),
         }))
     }
 

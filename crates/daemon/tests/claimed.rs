@@ -44,6 +44,11 @@ fn what_is_granted_is_lowered_though_something_else_is_refused() {
     let _daemon = site.start();
     let (mut both, mut other) = both_of(&site, &[0]);
     both.apply(Speed::Peak).unwrap();
+    assert_eq!(
+        both.lever().transition_ns,
+        Some(10_000),
+        "as the driver told"
+    );
     until("the other clock is up", || {
         other.beat().unwrap();
         site.min_khz(1) == PEAK

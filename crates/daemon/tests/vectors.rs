@@ -57,6 +57,7 @@ fn answer(vector: &Value) -> Answer {
             highest: number(vector, "highest"),
             base: number(vector, "base"),
             peak: number(vector, "peak"),
+            transition_ns: vector["transitionNs"].as_u64().map(|ns| ns as u32),
         }),
         "granted" => Answer::Granted {
             granted: number(vector, "granted"),

@@ -24,7 +24,13 @@ pub struct Offer {
     pub base: u32,
     /// What `Speed::Peak` means here.
     pub peak: u32,
+    /// How long a change takes by the driver's own account, besides the way to the daemon; none
+    /// if it is not known.
+    pub transition_ns: Option<u32>,
 }
+
+/// On the wire, a transition of which nobody knows how long it takes.
+const UNKNOWN_NS: u32 = u32::MAX;
 
 /// One answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,7 +146,15 @@ impl Answer {
             Self::Offered(offer) => {
                 frame.put(&offer.domain.to_le_bytes());
                 frame.put(&[codes::of_unit(offer.unit), 0, 0, 0]);
-                for value in [offer.lowest, offer.highest, offer.base, offer.peak] {
+                let transition_ns = offer.transition_ns.unwrap_or(UNKNOWN_NS);
+                let Offer {
+                    lowest,
+                    highest,
+                    base,
+                    peak,
+                    ..
+                } = offer;
+                for value in [lowest, highest, base, peak, transition_ns] {
                     frame.put(&value.to_le_bytes());
                 }
             }
@@ -207,7 +221,7 @@ fn welcome(parts: &mut Parts) -> Result<Answer, FrameError> {
 }
 
 fn offer(parts: &mut Parts) -> Result<Offer, FrameError> {
-    parts.expect_body(24)?;
+    parts.expect_body(28)?;
     let domain = parts.u32();
     let code = parts.u8();
     let unit = codes::unit(code).ok_or(FrameError::Unit(code))?;
@@ -219,6 +233,7 @@ fn offer(parts: &mut Parts) -> Result<Offer, FrameError> {
         highest: parts.u32(),
         base: parts.u32(),
         peak: parts.u32(),
+        transition_ns: Some(parts.u32()).filter(|ns| *ns != UNKNOWN_NS),
     })
 }
 

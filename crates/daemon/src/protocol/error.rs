@@ -8,7 +8,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FrameError {
-    #[error("a frame of {0} bytes (a header has 8, the largest frame 32)")]
+    #[error("a frame of {0} bytes (a header has 8, the largest frame 36)")]
     Size(usize),
     #[error("frame of version {0} (this is 1)")]
     Version(u8),

@@ -6,7 +6,7 @@
 use super::{FrameError, VERSION};
 
 /// No frame of any version is longer.
-pub const MAX_FRAME_BYTES: usize = 32;
+pub const MAX_FRAME_BYTES: usize = 36;
 /// Bytes before the body: version, kind, flags, reserved, sequence.
 pub const HEADER_BYTES: usize = 8;
 /// Flag of a request: answer only to refuse.
