@@ -40,6 +40,8 @@ export const EXIT_CODES = {
   notBoosted: 80,
   /** The recording lacks what a replay needs. */
   notReplayable: 81,
+  /** A lever that `boost` raised could not be put back. */
+  leftRaised: 82,
   /** The command may not be executed (as shells have it). */
   notExecutable: 126,
   /** The command does not exist (as shells have it). */

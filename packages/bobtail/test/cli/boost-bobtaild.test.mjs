@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -12,7 +12,9 @@ import { nodes } from './nodes.mjs';
 import { makeFolder, PACKAGE, runBobtail } from './run-bobtail.mjs';
 import { assertValid } from './schemas.mjs';
 
-const { BOBTAILD } = createRequire(import.meta.url)(join(PACKAGE, 'dist/cli/boost/keeper.js'));
+const require = createRequire(import.meta.url);
+const { BOBTAILD } = require(join(PACKAGE, 'dist/cli/boost/keeper.js'));
+const { findLever } = require(join(PACKAGE, 'dist/cli/boost/lever.js'));
 const me = process.getuid();
 
 /** A bobtaild for a tree of files, with what it allows to one user. */
@@ -128,3 +130,19 @@ for (const [what, rules] of [
     assert.ok(host.isAt(BASE));
   });
 }
+
+test('who has no lever of its own is given the one of this machine, with a folder', async (t) => {
+  const host = await startDaemon(t);
+  const folder = join(makeFolder(t), 'own');
+  mkdirSync(folder);
+  // A tree without anything stands for a user without rights.
+  const wish = { actuator: 'cpufreq', root: makeFolder(t) };
+  const lever = await findLever(wish, { policy: 'static:peak' }, folder, host.socket);
+  assert.equal(lever.refused, undefined);
+  assert.deepEqual(
+    [lever.drive.actuator, lever.drive.socket],
+    ['cpufreq-min-max', host.socket],
+    'its own bobtaild had taken the folder along',
+  );
+  assert.ok(existsSync(folder), 'processes tell there what they do');
+});

@@ -4,13 +4,11 @@
  * The service comes first, as for `record`: it gets its own stdio, signals and exit code, and what
  * cannot be boosted runs unboosted, with the reason in one line.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import type { DriveOptions } from '../../agent/boost/settings';
 import { canonicalPolicy } from '../analysis';
 import { StatusLine, tell } from '../console';
-import { EXIT_CODES } from '../exit-codes';
+import { EXIT_CODES, type ExitName } from '../exit-codes';
 import { writeFailure } from '../failure';
 import type { Outcome } from '../json/run';
 import { checkAgent } from '../record/agent-environment';
@@ -22,6 +20,7 @@ import { boostEnv } from './environment';
 import { findLever, type LeverWish } from './lever';
 import { type Live, LiveBoost } from './live';
 import { type Listeners, startTelling } from './metrics/telling';
+import { endOwnFolder, makeOwnFolder } from './own-folder';
 import { type BoostSummary, renderRequests, renderSummary } from './summary';
 
 /** What the user asked for. */
@@ -49,18 +48,31 @@ export async function boost(options: BoostOptions): Promise<void> {
   if (node !== undefined) {
     checkNodeVersion(node);
   }
-  const folder = mkdtempSync(join(tmpdir(), 'bobtail-boost-'));
-  let outcome: Outcome;
+  const folder = makeOwnFolder('boost');
+  let ended: Ended;
+  let isAllBack = true;
   try {
-    outcome = await run({ ...options, drive: { ...options.drive, policy } }, folder);
+    ended = await run({ ...options, drive: { ...options.drive, policy } }, folder);
   } finally {
-    rmSync(folder, { recursive: true, force: true, maxRetries: 2 });
+    isAllBack = await endOwnFolder(folder);
   }
   // Last: a service that died of a signal is followed into it.
-  exitLike(outcome);
+  exitLike(isAllBack ? outcomeOf(ended) : outcomeOf({ ...ended, trouble: 'leftRaised' }));
 }
 
-async function run(options: BoostOptions, folder: string): Promise<Outcome> {
+/** How the service ended, and what was not as it should be with its boost. */
+interface Ended {
+  readonly outcome: Outcome;
+  readonly trouble: ExitName;
+}
+
+/** A service that ended well does not hide a trouble of the boost; its own goes first. */
+function outcomeOf({ outcome, trouble }: Ended): Outcome {
+  const isWell = outcome.signal === null && outcome.exitCode === 0;
+  return isWell ? { ...outcome, exitCode: EXIT_CODES[trouble] } : outcome;
+}
+
+async function run(options: BoostOptions, folder: string): Promise<Ended> {
   const lever = await findLever(options.lever, options.drive, folder);
   const refused = 'drive' in lever ? undefined : lever.refused;
   if (!options.quiet && refused !== undefined) {
@@ -81,7 +93,7 @@ async function runWith(
   folder: string,
   env: NodeJS.ProcessEnv,
   refused: string | undefined,
-): Promise<Outcome> {
+): Promise<Ended> {
   const isDriven = refused === undefined;
   const status = new StatusLine(options.quiet || !isDriven);
   const startMs = performance.now();
@@ -95,21 +107,16 @@ async function runWith(
     await telling.end();
     const { summary } = live.now();
     leave(summary, options, isDriven);
-    return endOf(outcome, summary);
+    return { outcome, trouble: troubleOf(summary) };
   } finally {
     live.end();
     status.clear();
   }
 }
 
-/**
- * A service that ended well does not hide that nothing was boosted; its own trouble goes first.
- * What never listened had nothing to boost.
- */
-function endOf(outcome: Outcome, { counters, pid }: BoostSummary): Outcome {
-  const isWell = outcome.signal === null && outcome.exitCode === 0;
-  const isUnboosted = counters === null && pid !== null;
-  return isWell && isUnboosted ? { ...outcome, exitCode: EXIT_CODES.notBoosted } : outcome;
+/** What never listened had nothing to boost. */
+function troubleOf({ counters, pid }: BoostSummary): ExitName {
+  return counters === null && pid !== null ? 'notBoosted' : 'ok';
 }
 
 /** Runs the service to its end. */

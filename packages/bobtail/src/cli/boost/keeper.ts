@@ -40,10 +40,13 @@ export class Keeper {
   static async start(folder: string, args: readonly string[]): Promise<Keeper | string> {
     const answer = await ask(['--keep', folder, ...args], folder, true);
     if (typeof answer === 'string') return answer;
-    return new Keeper(answer.child, answer.chosen);
+    const keeper = new Keeper(answer.child, answer.chosen);
+    // Where it has nothing to hold it ends by itself, and takes the folder along.
+    if (answer.chosen.chosen === null) await keeper.end();
+    return keeper;
   }
 
-  /** Has it put everything back; resolves when it has. */
+  /** Has it put everything back; resolves when it has, or has tried for some seconds. */
   async end(): Promise<void> {
     this.#child.stdin?.end();
     if (this.#child.exitCode === null && this.#child.signalCode === null) {

@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DriveOptions } from '../../agent/boost/settings';
 import { askDaemon, type Chosen, Keeper, reasonsOf } from './keeper';
+import { makeAgain, noteRoot } from './own-folder';
 
 /** Where the bobtaild of a machine listens unless it is told otherwise. */
 export const SOCKET = '/run/bobtail/bobtaild.sock';
@@ -32,11 +33,12 @@ export type Lever =
     }
   | { readonly refused: string };
 
-/** Finds it. `folder` is the command's own. */
+/** Finds it. `folder` is the command's own; `machineSocket` is for tests. */
 export async function findLever(
   wish: LeverWish,
   drive: DriveOptions,
   folder: string,
+  machineSocket = SOCKET,
 ): Promise<Lever> {
   const ownCpus = allowedCpus();
   const base = { ...drive, ...(ownCpus === undefined ? {} : { ownCpus }) };
@@ -45,6 +47,7 @@ export async function findLever(
   const isRemote = wish.socket !== undefined || wish.actuator === 'bobtaild';
   const reasons: string[] = [];
   if (!isRemote) {
+    if (wish.root !== undefined) noteRoot(folder, wish.root);
     const keeper = await Keeper.start(folder, keeperArgs(word, drive, wish.root));
     const answer = typeof keeper === 'string' ? keeper : keeper.chosen;
     if (typeof keeper !== 'string' && keeper.chosen.chosen !== null) {
@@ -52,8 +55,9 @@ export async function findLever(
     }
     reasons.push(typeof answer === 'string' ? answer : reasonsOf(answer));
   }
-  const socket = wish.socket ?? SOCKET;
+  const socket = wish.socket ?? machineSocket;
   if (isRemote || existsSync(socket)) {
+    makeAgain(folder);
     const answer = await askDaemon(socket, ['--lever', word], folder);
     if (typeof answer !== 'string' && answer.chosen !== null) return found(answer, base, socket);
     reasons.push(`bobtaild: ${typeof answer === 'string' ? answer : reasonsOf(answer)}`);

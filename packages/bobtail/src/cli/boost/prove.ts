@@ -3,9 +3,6 @@
  *
  * It ends with a verdict and runs nothing on: whoever asks wants to know whether to boost at all.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { DriveOptions } from '../../agent/boost/settings';
 import { type DrivenArm, drivenArm, runDrivenRound } from '../../prove/driven-round';
 import type { Progress } from '../../prove/experiment';
@@ -18,12 +15,14 @@ import { colorsFor, StatusLine, widthOf, writeAnswer } from '../console';
 import { EXIT_CODES, type ExitName } from '../exit-codes';
 import { Failure } from '../failure';
 import type { BoostComparison, BoostedRound, BoostProof } from '../json/boost-proof';
+import type { Outcome } from '../json/run';
 import { checkAgent } from '../record/agent-environment';
 import { checkNodeVersion, nodeVersionOf } from '../record/command';
 import { exitLike } from '../record/signals';
 import { formatDuration } from '../text/units';
 import { untilSignalled } from '../until-signalled';
 import { findLever, type LeverWish } from './lever';
+import { endOwnFolder, makeOwnFolder } from './own-folder';
 import { renderProof } from './render-proof';
 
 /** What the user asked for. */
@@ -52,23 +51,28 @@ export async function proveBoost(request: ProveRequest): Promise<void> {
   const { subject, drive } = request;
   const policy = canonicalPolicy(drive.policy);
   await checkService(subject);
-  const folder = mkdtempSync(join(tmpdir(), 'bobtail-prove-'));
+  const folder = makeOwnFolder('prove');
+  let outcome: Outcome;
+  let isAllBack = true;
   try {
     const lever = await findLever(request.lever, { ...drive, policy }, folder);
     if ('refused' in lever) {
       throw new Failure('notBoosted', `nothing to prove: ${lever.refused}`);
     }
     try {
-      await proveWith({ ...request, drive: lever.drive });
+      outcome = await proveWith({ ...request, drive: lever.drive });
     } finally {
       await lever.keeper?.end();
     }
   } finally {
-    rmSync(folder, { recursive: true, force: true, maxRetries: 2 });
+    isAllBack = await endOwnFolder(folder);
   }
+  const isHidden = isAllBack || outcome.signal !== null;
+  exitLike(isHidden ? outcome : { ...outcome, exitCode: EXIT_CODES.leftRaised });
 }
 
-async function proveWith(request: ProveRequest): Promise<void> {
+/** How this process is to end. */
+async function proveWith(request: ProveRequest): Promise<Outcome> {
   const { subject, drive, rounds, seed, format, quiet } = request;
   const { policy } = drive;
   const boosted = drivenArm('boosted', { ...drive, policy });
@@ -95,8 +99,8 @@ async function proveWith(request: ProveRequest): Promise<void> {
   await writeAnswer(
     format === 'json' ? JSON.stringify(answer, null, 2) : renderProof(answer, look),
   );
-  if (signal !== undefined) exitLike({ exitCode: null, signal });
-  else process.exitCode = EXIT_CODES[EXITS[answer.verdict]];
+  if (signal !== undefined) return { exitCode: null, signal };
+  return { exitCode: EXIT_CODES[EXITS[answer.verdict]], signal: null };
 }
 
 async function checkService({ command }: Subject): Promise<void> {

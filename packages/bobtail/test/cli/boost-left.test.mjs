@@ -1,0 +1,69 @@
+/** `boost` that cannot put a lever back: it is told, and who goes on trying finds the journal. */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { BASE, makeTree, PEAK, startBoosted, until } from './boosted.mjs';
+import { fixture } from './recordings.mjs';
+import { makeFolder, PACKAGE, runBobtail } from './run-bobtail.mjs';
+
+const CHURN = fixture('churn.mjs');
+
+/** Takes a CPU's file away, as the kernel does when it goes offline; gives what brings it back. */
+function takeOffline(tree, policy) {
+  const path = tree.min(policy);
+  renameSync(path, `${path}.offline`);
+  return () => renameSync(`${path}.offline`, path);
+}
+
+async function boostedTree(t, how = {}) {
+  const tree = makeTree(makeFolder(t));
+  const args = ['--actuator', 'cpufreq', '--lever-root', tree.root, '--policy', 'static:peak'];
+  const run = await startBoosted(t, { args, ...how });
+  await until('it is raised', () => tree.khz(0) === PEAK && tree.khz(1) === PEAK);
+  return { tree, run };
+}
+
+for (const [script, code] of [
+  [[CHURN, 'well'], 82],
+  [[CHURN], 6],
+]) {
+  test(`what is left raised is told, and put back later (exit code ${code})`, async (t) => {
+    const { tree, run } = await boostedTree(t, { script });
+    const bringBack = takeOffline(tree, 0);
+    run.child.kill('SIGTERM');
+    const end = await run.ended;
+    assert.equal(end.code, code, end.stderr);
+    const folder = run.folder();
+    const journal = join(folder, 'journal.json');
+    const [line] = end.stderr.split('\n').filter((one) => one.includes('not put back'));
+    assert.ok(line.startsWith('bobtail: not put back: cpufreq-min-max of CPU 0; '), line);
+    assert.ok(line.includes(journal), line);
+    assert.equal(tree.khz(1), BASE);
+    bringBack();
+    await until('the guard puts it back', () => tree.khz(0) === BASE);
+    await until('nothing is listed', () => {
+      return JSON.parse(readFileSync(journal, 'utf8')).entries.length === 0;
+    });
+  });
+}
+
+test('a proof tells what is left raised by its exit code', async (t) => {
+  const cwd = makeFolder(t);
+  const tree = makeTree(makeFolder(t));
+  const path = tree.min(0);
+  // The load of the only round takes the CPU away where it is raised.
+  const load = `${process.execPath} ${join(PACKAGE, 'test/tune/fixtures/load.mjs')} 30`;
+  const taken = `grep -q ${PEAK} '${path}' && mv '${path}' '${path}.offline'`;
+  const args = ['boost', '--prove', '--actuator', 'cpufreq', '--lever-root', tree.root];
+  const more = ['--policy', 'static:peak', '--rounds', '1', '--on-port', `${load}; ${taken}; true`];
+  const command = ['--', process.execPath, CHURN];
+  const env = { TMPDIR: cwd };
+  const end = await runBobtail([...args, ...more, ...command], { cwd, env });
+  assert.equal(end.code, 82, JSON.stringify(end));
+  assert.match(end.stderr, /^bobtail: not put back: cpufreq-min-max of CPU 0; /m);
+  const [left] = readdirSync(cwd);
+  assert.ok(existsSync(join(cwd, left, 'journal.json')));
+  renameSync(`${path}.offline`, path);
+  await until('the guard puts it back', () => tree.khz(0) === BASE);
+});
