@@ -438,7 +438,7 @@ function addBoost(program: Command): void {
     .option('--metrics <address>', 'serve metrics to Prometheus, such as 127.0.0.1:9464')
     .option('--otlp <url>', "send metrics to OpenTelemetry's receiver, over HTTP")
     .option('-o, --out <file>', 'write what it did as JSON')
-    .option('--prove', 'say whether it helps, in turns with the service at base speed', false)
+    .option('--prove', 'say whether it helps, in turns with the service as it is', false)
     .option('--on-port <command>', 'with --prove: the load, run with $PORT in every round')
     .option('--rounds <n>', 'with --prove: fewer than 8 prove nothing (default: 12)')
     .option('--warmup <seconds>', 'with --prove: leave this time out of each round')

@@ -32,9 +32,9 @@ import {
 import { RoundFolder } from './round-folder';
 import type { Boosted, Sample } from './sample';
 
-/** An arm with a policy at a lever. */
+/** An arm with a policy at a lever, or with neither. */
 export interface DrivenArm extends Arm {
-  readonly drive: DriveOptions;
+  readonly drive: DriveOptions | null;
 }
 
 const POLL_MS = 50;
@@ -42,6 +42,11 @@ const POLL_MS = 50;
 /** An arm under a policy; what starts the service stays as it is. */
 export function drivenArm(name: string, drive: DriveOptions): DrivenArm {
   return { name, drive, start: (service) => service };
+}
+
+/** The service as it is: no lever is touched, nobody decides, only latencies are counted. */
+export function undrivenArm(name: string): DrivenArm {
+  return { name, drive: null, start: (service) => service };
 }
 
 /** Runs `arm` once. Rejects with a `Failure` when the command cannot be started. */
@@ -146,8 +151,10 @@ class DrivenRun {
   }
 
   #boosted(): Boosted {
+    const { drive } = this.#arm;
+    if (drive === null) return { boosts: 0, boostedShare: 0, energyRelative: null };
     const files = readDriverFiles(this.#folder.path);
-    const { boostedShare, energy, counters } = summarize(this.#arm.drive, files);
+    const { boostedShare, energy, counters } = summarize(drive, files);
     return {
       boosts: counters?.boosts ?? 0,
       boostedShare: boostedShare ?? 0,

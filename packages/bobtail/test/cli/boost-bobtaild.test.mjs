@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { BASE, isAlive, makeTree, PEAK, startBoosted, until } from './boosted.mjs';
+import { BASE, isAlive, makeTree, PEAK, startBoosted, USERSPACE, until } from './boosted.mjs';
 import { load } from './load.mjs';
 import { nodes } from './nodes.mjs';
 import { makeFolder, PACKAGE, runBobtail } from './run-bobtail.mjs';
@@ -18,9 +18,9 @@ const { findLever } = require(join(PACKAGE, 'dist/cli/boost/lever.js'));
 const me = process.getuid();
 
 /** A bobtaild for a tree of files, with what it allows to one user. */
-async function startDaemon(t, { user = me, levers = ['cpufreq-min-max'] } = {}) {
+async function startDaemon(t, { user = me, levers = ['cpufreq-min-max'], others = {} } = {}) {
   const folder = makeFolder(t);
-  const tree = makeTree(makeFolder(t), [[0], [1]]);
+  const tree = makeTree(makeFolder(t), [[0], [1]], others);
   const socket = join(folder, 'bobtaild.sock');
   const config = [
     `socket = "${socket}"`,
@@ -145,4 +145,14 @@ test('who has no lever of its own is given the one of this machine, with a folde
     'its own bobtaild had taken the folder along',
   );
   assert.ok(existsSync(folder), 'processes tell there what they do');
+});
+
+test('of a bobtaild that allows to set clocks and to bound them the latter is taken', async (t) => {
+  const levers = ['cpufreq-userspace', 'cpufreq-min-max'];
+  const host = await startDaemon(t, { levers, others: USERSPACE });
+  const run = await startBoosted(t, { args: through(host, 'static:peak') });
+  await until('it is raised', () => host.isAt(PEAK));
+  run.child.kill('SIGTERM');
+  await run.ended;
+  assert.equal(run.summary().lever, 'cpufreq-min-max');
 });

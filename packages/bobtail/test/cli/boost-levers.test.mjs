@@ -4,7 +4,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { leaveOut } from '../../../../workloads/harness/leave-out.mjs';
-import { BASE, isAlive, makeGroup, makeTree, PEAK, read, startBoosted, until } from './boosted.mjs';
+import {
+  BASE,
+  isAlive,
+  makeGroup,
+  makeTree,
+  PEAK,
+  read,
+  startBoosted,
+  USERSPACE,
+  until,
+} from './boosted.mjs';
 import { load } from './load.mjs';
 import { nodes } from './nodes.mjs';
 import { makeFolder, runBobtail } from './run-bobtail.mjs';
@@ -128,6 +138,26 @@ test('a frequency that was asked for is held and not exceeded', async (t) => {
   await run.ended;
   assert.equal(tree.khz(), BASE);
 });
+
+for (const [flags, lever] of [
+  [['--actuator', 'auto'], 'cpufreq-min-max'],
+  [['--actuator', 'cpufreq'], 'cpufreq-min-max'],
+  [['--actuator', 'cpufreq', '--frequencies', '2.6,4'], 'cpufreq-userspace'],
+  [['--actuator', 'cpufreq-userspace'], 'cpufreq-userspace'],
+]) {
+  test(`${flags.join(' ')} where clocks can be set takes ${lever}`, async (t) => {
+    const tree = makeTree(makeFolder(t), [[0], [1]], USERSPACE);
+    const args = [...flags, '--lever-root', tree.root, '--policy', 'static:base'];
+    const run = await startBoosted(t, { args });
+    run.child.kill('SIGTERM');
+    const { code, stderr } = await run.ended;
+    assert.equal(code, 6, stderr);
+    assert.equal(run.summary().lever, lever);
+    const isTold = /\(cpufreq-userspace: holds its base between boosts; /.test(stderr);
+    assert.equal(isTold, lever !== 'cpufreq-userspace', stderr);
+    assert.deepEqual([tree.khz(0), tree.khz(1)], [BASE, BASE]);
+  });
+}
 
 test('without the bobtaild that was named nothing is boosted', async (t) => {
   const cwd = makeFolder(t);

@@ -1,11 +1,12 @@
 /** `boost --prove`: a verdict with its exit code, and nothing that is left running. */
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createColors } from 'picocolors';
 import { leaveOut } from '../../../../workloads/harness/leave-out.mjs';
+import { BASE, makeTree, PEAK } from './boosted.mjs';
 import { fixture } from './recordings.mjs';
 import { makeFolder, PACKAGE, runBobtail } from './run-bobtail.mjs';
 import { assertValid } from './schemas.mjs';
@@ -47,6 +48,33 @@ test('too few rounds prove nothing, but each arm was driven as it should be', as
   assert.ok(answer.energyRelative > 1.8, `${answer.energyRelative}`);
   // Neither folders nor services are left.
   assert.deepEqual(readdirSync(cwd), []);
+});
+
+test('a real lever is compared with the service as it is, which has none', async (t) => {
+  const cwd = makeFolder(t);
+  const tree = makeTree(makeFolder(t));
+  const seen = join(cwd, 'seen');
+  const load = `${LOAD}; awk 1 '${tree.min(0)}' >> '${seen}'`;
+  // A base of its own: held there the service would be seen at 2.6 GHz.
+  const lever = ['--actuator', 'cpufreq', '--lever-root', tree.root, '--frequencies', '2.6,4'];
+  const args = ['boost', '--prove', ...lever, '--policy', 'static:peak', '--rounds', '1', '--json'];
+  const command = ['--on-port', load, '--', process.execPath, CHURN];
+  const end = await runBobtail([...args, ...command], { cwd });
+  assert.equal(end.code, 79, end.stderr);
+  const answer = JSON.parse(end.stdout);
+  assertValid('boost-proof', answer);
+  assert.deepEqual(
+    answer.arms.map(({ name, policy }) => [name, policy]),
+    [
+      ['unchanged', 'none'],
+      ['boosted', 'static:peak'],
+      ['A/A', 'none'],
+    ],
+  );
+  assert.deepEqual(readFileSync(seen, 'utf8').trim().split('\n').sort(), [PEAK, BASE, BASE]);
+  for (const { requests } of answer.arms.map(({ rounds }) => rounds[0])) {
+    assert.ok(requests >= 28 && requests <= 30, `${requests}`);
+  }
 });
 
 test('a service that dies is said so, and a load that fails is not proved', async (t) => {
@@ -110,5 +138,6 @@ for (const [verdict, advice] of [
     assert.match(text, advice);
     assert.match(text, /p50 \(judged\) +40\.0 ms +20\.0 ms +×0\.50 \[0\.40–0\.60\]/);
     assert.match(text, /EMULATED frequency.*5 boosts · energy 1\.171× \(modelled\)/);
+    assert.match(text, /unchanged is static:base/);
   });
 }

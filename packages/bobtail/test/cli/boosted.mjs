@@ -74,8 +74,17 @@ export function parentOf(pid) {
   return Number(/^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]);
 }
 
-/** Machines as they stand in `/sys`: policies by the CPUs that share one. */
-export function makeTree(folder, policies = [[0], [1]]) {
+/** Of a machine whose clocks can be set, not only bounded. */
+export const USERSPACE = {
+  scaling_available_governors: 'performance powersave userspace schedutil',
+  scaling_setspeed: '<unsupported>',
+};
+
+/**
+ * Machines as they stand in `/sys`: policies by the CPUs that share one, and settings that are
+ * other than those of most.
+ */
+export function makeTree(folder, policies = [[0], [1]], others = {}) {
   const put = (path, text) => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), `${text}\n`);
@@ -97,6 +106,7 @@ export function makeTree(folder, policies = [[0], [1]]) {
       cpuinfo_min_freq: BASE,
       cpuinfo_max_freq: PEAK,
       cpuinfo_transition_latency: 10_000,
+      ...others,
     };
     for (const [name, value] of Object.entries(settings)) {
       put(`${CPUFREQ}/policy${shared[0]}/${name}`, value);

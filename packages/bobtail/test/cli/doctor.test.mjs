@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { leaveOut } from '../../../../workloads/harness/leave-out.mjs';
-import { BASE, makeGroup, makeTree } from './boosted.mjs';
+import { BASE, makeGroup, makeTree, USERSPACE } from './boosted.mjs';
 import { nodes } from './nodes.mjs';
 import { MAIN, makeFolder, runBobtail } from './run-bobtail.mjs';
 import { assertValid } from './schemas.mjs';
@@ -53,6 +53,14 @@ test('every lever is told, with why not; those of a tree are only opened', async
       ['modelled', true],
     ],
   );
+});
+
+test('what holds a frequency without a boost is told, and is not what boost takes', async (t) => {
+  const { root } = makeTree(makeFolder(t), [[0]], USERSPACE);
+  const { stdout } = await runBobtail(['doctor', '--json', '--lever-root', root]);
+  const { levers } = JSON.parse(stdout);
+  assert.deepEqual([levers.found[0].kind, levers.found[0].ok], ['cpufreq-userspace', true]);
+  assert.equal(levers.chosen, 'cpufreq-min-max');
 });
 
 test('a quota is tried and is back', async (t) => {

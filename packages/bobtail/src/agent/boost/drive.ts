@@ -18,7 +18,7 @@ import type { BoostSettings } from './settings';
 const cluster = require('node:cluster') as Cluster;
 const TELL_MS = 1_000;
 
-/** Starts to boost. Never throws. */
+/** Starts to boost, or only to time requests. Never throws. */
 export function startBoost(settings: BoostSettings): void {
   // One thread of a process: others that serve are not sensed so far.
   // The primary of a cluster accepts and passes on: what is slow is in its workers.
@@ -29,11 +29,9 @@ export function startBoost(settings: BoostSettings): void {
     const probe = loadProbe();
     probe.sense(join(settings.folder, `latencies-${process.pid}-${threadId}`));
     unsense = probe.unsense;
-    follow(
-      settings.folder,
-      probe.drive({ ...settings.drive, isShared: isShared() }),
-      probe.readDriver,
-    );
+    const { folder, drive } = settings;
+    if (drive === null) return;
+    follow(folder, probe.drive({ ...drive, isShared: isShared() }), probe.readDriver);
   } catch (error) {
     // Nobody decides: then nobody needs to know.
     unsense();

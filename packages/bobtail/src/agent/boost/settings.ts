@@ -25,7 +25,8 @@ export interface DriveOptions {
 export interface BoostSettings {
   /** Where it tells what came of it, absolute. */
   readonly folder: string;
-  readonly drive: DriveOptions;
+  /** Null where only latencies are wanted, of a service as it is. */
+  readonly drive: DriveOptions | null;
 }
 
 /** The settings of this process; `undefined` when it is to be left alone. */
@@ -36,5 +37,5 @@ export function readBoostSettings(
   const { BOBTAIL_BOOST_DIR: folder, BOBTAIL_BOOST: drive, BOBTAIL_DISABLED } = env;
   if (!folder || !drive || BOBTAIL_DISABLED === '1') return undefined;
   if (PACKAGE_MANAGER.test(basename(argv[1] ?? ''))) return undefined;
-  return { folder, drive: { ...(JSON.parse(drive) as DriveOptions) } };
+  return { folder, drive: JSON.parse(drive) as DriveOptions | null };
 }

@@ -4,10 +4,13 @@ import type { DriveOptions } from '../../agent/boost/settings';
 import { AGENT_FOLDER } from '../record/agent-environment';
 import { withAgent } from '../record/node-options';
 
-/** `env` with all that; processes tell what they do in `folder`. */
+/**
+ * `env` with all that; processes tell what they do in `folder`. Without anything to drive they only
+ * tell latencies.
+ */
 export function boostEnv(
   folder: string,
-  drive: DriveOptions,
+  drive: DriveOptions | null,
   env: NodeJS.ProcessEnv = process.env,
 ): NodeJS.ProcessEnv {
   const agent = join(AGENT_FOLDER, 'boost', 'preload.js');

@@ -11,6 +11,14 @@ import { makeAgain, noteRoot } from './own-folder';
 
 /** Where the bobtaild of a machine listens unless it is told otherwise. */
 export const SOCKET = '/run/bobtail/bobtaild.sock';
+/** Holds a frequency, also without a boost. */
+export const USERSPACE = 'cpufreq-userspace';
+/** Of words that may mean it: the others that they mean, best first. */
+const WITHOUT_USERSPACE: Readonly<Record<string, readonly string[]>> = {
+  auto: ['cpufreq-min-max', 'intel-min-perf', 'energy-preference', 'uclamp', 'quota', 'burst'],
+  cpufreq: ['cpufreq-min-max'],
+};
+const PINS = `${USERSPACE}: holds its base between boosts; only by name, or with --frequencies`;
 
 /** What the user asked for. */
 export interface LeverWish {
@@ -47,23 +55,75 @@ export async function findLever(
   const isRemote = wish.socket !== undefined || wish.actuator === 'bobtaild';
   const reasons: string[] = [];
   if (!isRemote) {
-    if (wish.root !== undefined) noteRoot(folder, wish.root);
-    const keeper = await Keeper.start(folder, keeperArgs(word, drive, wish.root));
-    const answer = typeof keeper === 'string' ? keeper : keeper.chosen;
-    if (typeof keeper !== 'string' && keeper.chosen.chosen !== null) {
-      return found(keeper.chosen, base, join(folder, 'bobtaild.sock'), keeper);
+    const hasBase = drive.baseKhz !== undefined;
+    const start = (one: string) => startKeeper(folder, keeperArgs(one, drive, wish.root), wish);
+    const { chosen, keeper, whyNot } = await choose(word, hasBase, start);
+    if (chosen !== undefined) {
+      return found(chosen, base, join(folder, 'bobtaild.sock'), whyNot, keeper);
     }
-    reasons.push(typeof answer === 'string' ? answer : reasonsOf(answer));
+    reasons.push(...whyNot);
   }
   const socket = wish.socket ?? machineSocket;
   if (isRemote || existsSync(socket)) {
     makeAgain(folder);
-    const answer = await askDaemon(socket, ['--lever', word], folder);
-    if (typeof answer !== 'string' && answer.chosen !== null) return found(answer, base, socket);
-    reasons.push(`bobtaild: ${typeof answer === 'string' ? answer : reasonsOf(answer)}`);
+    const { chosen, whyNot } = await choose(word, false, (one) =>
+      askDaemon(socket, ['--lever', one], folder),
+    );
+    if (chosen !== undefined) return found(chosen, base, socket, whyNot);
+    reasons.push(`bobtaild: ${whyNot.join('; ')}`);
   }
   const what = word === 'auto' ? 'no lever on this host' : `no lever ${word} on this host`;
   return { refused: `${what} (${reasons.join('; ')})` };
+}
+
+function startKeeper(
+  folder: string,
+  args: readonly string[],
+  { root }: LeverWish,
+): Promise<Keeper | string> {
+  makeAgain(folder);
+  if (root !== undefined) noteRoot(folder, root);
+  return Keeper.start(folder, args);
+}
+
+/** What was chosen of a word, by whom, and why nothing better. */
+interface Choice {
+  readonly chosen?: Chosen;
+  readonly keeper?: Keeper;
+  readonly whyNot: readonly string[];
+}
+
+/**
+ * Has a bobtaild choose, and once more without `cpufreq-userspace` where no base was told: that
+ * lever holds a frequency between boosts, by itself the lowest, so that a service would run slower
+ * than without a boost.
+ */
+async function choose(
+  word: string,
+  hasBase: boolean,
+  ask: (word: string) => Promise<Keeper | Chosen | string>,
+): Promise<Choice> {
+  const first = choiceOf(await ask(word));
+  const others = WITHOUT_USERSPACE[word];
+  const isPinned = first.chosen?.chosen === USERSPACE && !hasBase && others !== undefined;
+  if (!isPinned) return first;
+  await first.keeper?.end();
+  const whyNot = [...first.whyNot, PINS];
+  for (const other of others) {
+    const next = choiceOf(await ask(other));
+    if (next.chosen !== undefined) return { ...next, whyNot: [...whyNot, ...next.whyNot] };
+    whyNot.push(...next.whyNot);
+  }
+  return { whyNot };
+}
+
+function choiceOf(answer: Keeper | Chosen | string): Choice {
+  if (typeof answer === 'string') return { whyNot: [answer] };
+  const [chosen, keeper] =
+    answer instanceof Keeper ? [answer.chosen, { keeper: answer }] : [answer, {}];
+  const others = reasonsOf(chosen);
+  const whyNot = others === '' ? [] : [others];
+  return chosen.chosen === null ? { whyNot } : { chosen, whyNot, ...keeper };
 }
 
 /** The own bobtaild is for processes that share the imitation, and lets go when this one ends. */
@@ -75,10 +135,16 @@ async function imitate(drive: DriveOptions, folder: string): Promise<Lever> {
   return { drive: { ...drive, socket: join(folder, 'bobtaild.sock') }, ...known, keeper };
 }
 
-function found(chosen: Chosen, drive: DriveOptions, socket: string, keeper?: Keeper): Lever {
+function found(
+  chosen: Chosen,
+  drive: DriveOptions,
+  socket: string,
+  whyNot: readonly string[],
+  keeper?: Keeper,
+): Lever {
   const kind = chosen.chosen ?? '';
-  const others = reasonsOf(chosen);
-  const about = `lever ${kind}: ${chosen.about ?? ''}${others === '' ? '' : ` (${others})`}`;
+  const others = whyNot.length === 0 ? '' : ` (${whyNot.join('; ')})`;
+  const about = `lever ${kind}: ${chosen.about ?? ''}${others}`;
   const own = keeper === undefined ? {} : { keeper };
   return { drive: { ...drive, actuator: kind, socket }, about, isFound: true, ...own };
 }

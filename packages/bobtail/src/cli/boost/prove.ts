@@ -1,10 +1,13 @@
 /**
- * `bobtail boost --prove`: the service with the boost against the service at base speed, in turns.
+ * `bobtail boost --prove`: the service with the boost against the service as it is, in turns.
+ *
+ * As it is: without a lever, since who holds one at base may run slower than who leaves the speed
+ * to the kernel. Only an imitated frequency is imitated there, too, at its base.
  *
  * It ends with a verdict and runs nothing on: whoever asks wants to know whether to boost at all.
  */
 import type { DriveOptions } from '../../agent/boost/settings';
-import { type DrivenArm, drivenArm, runDrivenRound } from '../../prove/driven-round';
+import { type DrivenArm, drivenArm, runDrivenRound, undrivenArm } from '../../prove/driven-round';
 import type { Progress } from '../../prove/experiment';
 import { type Proof, prove } from '../../prove/prove';
 import type { Subject } from '../../prove/round';
@@ -36,7 +39,9 @@ export interface ProveRequest {
   readonly quiet: boolean;
 }
 
-const BASE = 'static:base';
+const IMITATED_BASE = 'static:base';
+/** What is told as the policy of an arm that has none. */
+const NO_POLICY = 'none';
 const LISTEN_MS_MAX = 60_000;
 const RUN_MS_MAX = 600_000;
 const NS_PER_MS = 1e6;
@@ -76,10 +81,9 @@ async function proveWith(request: ProveRequest): Promise<Outcome> {
   const { subject, drive, rounds, seed, format, quiet } = request;
   const { policy } = drive;
   const boosted = drivenArm('boosted', { ...drive, policy });
-  const base: readonly [DrivenArm, DrivenArm] = [
-    drivenArm('unchanged', { ...drive, policy: BASE }),
-    drivenArm('A/A', { ...drive, policy: BASE }),
-  ];
+  const unchanged = (name: string): DrivenArm =>
+    isEmulated(drive) ? drivenArm(name, { ...drive, policy: IMITATED_BASE }) : undrivenArm(name);
+  const base = [unchanged('unchanged'), unchanged('A/A')] as const;
   const status = new StatusLine(quiet);
   const startMs = performance.now();
   const { result, signal } = await untilSignalled((ending) =>
@@ -101,6 +105,10 @@ async function proveWith(request: ProveRequest): Promise<Outcome> {
   );
   if (signal !== undefined) return { exitCode: null, signal };
   return { exitCode: EXIT_CODES[EXITS[answer.verdict]], signal: null };
+}
+
+function isEmulated({ actuator }: DriveOptions): boolean {
+  return actuator === 'emulated';
 }
 
 async function checkService({ command }: Subject): Promise<void> {
@@ -125,9 +133,9 @@ export function answerOf(
     schema: 'bobtail-boost-proof/1',
     command: subject.command,
     onPort: subject.onPort,
-    policy: arms[1]?.drive.policy ?? drive.policy,
+    policy: arms[1]?.drive?.policy ?? drive.policy,
     actuator: drive.actuator,
-    isEmulated: drive.actuator === 'emulated',
+    isEmulated: isEmulated(drive),
     seed,
     interrupted,
     verdict,
@@ -139,7 +147,7 @@ export function answerOf(
     energyRelative: meanEnergy(records[1]?.samples ?? []),
     arms: records.map(({ arm, out, failedRounds, samples }, index) => ({
       name: arm.name,
-      policy: arms[index]?.drive.policy ?? BASE,
+      policy: arms[index]?.drive?.policy ?? NO_POLICY,
       out: out ?? null,
       failedRounds: failedRounds.length,
       rounds: samples.map(roundOf),

@@ -44,7 +44,9 @@ function notes(answer: BoostProof, { colors }: Look): string[] {
   const { isEmulated, energyRelative, arms, seed } = answer;
   const boosts = (arms[1]?.rounds ?? []).reduce((sum, one) => sum + one.boosts, 0);
   const parts = [
-    ...(isEmulated ? ['EMULATED frequency: no figure of it is one of a real lever'] : []),
+    ...(isEmulated
+      ? ['EMULATED frequency: no figure of it is one of a real lever', 'unchanged is static:base']
+      : ['unchanged has no lever']),
     countOf(boosts, 'boost'),
     ...(energyRelative === null ? [] : [`energy ${energyRelative.toFixed(3)}× (modelled)`]),
     `seed ${seed}`,

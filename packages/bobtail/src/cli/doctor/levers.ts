@@ -8,6 +8,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BOBTAILD } from '../boost/keeper';
+import { USERSPACE } from '../boost/lever';
 import type { Colors } from '../console';
 import { oneLine } from '../failure';
 import { plain } from '../text/plain';
@@ -108,7 +109,7 @@ function run(args: readonly string[]): Promise<Findings | string> {
 function describe({ levers, energy, chosen }: Findings): Levers {
   return {
     reason: null,
-    chosen,
+    chosen: chosen === USERSPACE ? bestUnpinned(levers) : chosen,
     found: levers.map(({ kind, isAvailable, whyNot, lever, selfTest, latency }) => ({
       kind,
       ok: isAvailable,
@@ -124,6 +125,13 @@ function describe({ levers, energy, chosen }: Findings): Levers {
       about,
     })),
   };
+}
+
+/** What `auto` takes without frequencies to hold. */
+function bestUnpinned(levers: readonly Finding[]): string | null {
+  const isTaken = ({ kind, isAvailable }: Finding) =>
+    isAvailable && kind !== USERSPACE && kind !== 'emulated';
+  return levers.find(isTaken)?.kind ?? null;
 }
 
 /** Rows of the terminal: what, whether, and why not or how well. */

@@ -31,12 +31,13 @@ export interface BoostProof {
   readonly percentile: number | null;
   readonly rounds: number;
   readonly effect: BoostComparison | null;
-  /** The service at base speed against itself. */
+  /** The service as it is against itself; at an imitated frequency, at base speed. */
   readonly control: BoostComparison | null;
   /** By the model, mean over the rounds, relative to base speed; null where it has no points. */
   readonly energyRelative: number | null;
   readonly arms: readonly {
     readonly name: string;
+    /** `none` where no lever is driven. */
     readonly policy: string;
     readonly out: { readonly of: string; readonly reason: string } | null;
     readonly failedRounds: number;
