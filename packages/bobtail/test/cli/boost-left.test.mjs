@@ -1,12 +1,16 @@
 /** `boost` that cannot put a lever back: it is told, and who goes on trying finds the journal. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { BASE, makeTree, PEAK, startBoosted, until } from './boosted.mjs';
+import { BASE, keeperOf, makeTree, PEAK, startBoosted, until } from './boosted.mjs';
 import { fixture } from './recordings.mjs';
 import { makeFolder, PACKAGE, runBobtail } from './run-bobtail.mjs';
 
+const require = createRequire(import.meta.url);
+const { Keeper } = require(join(PACKAGE, 'dist/cli/boost/keeper.js'));
 const CHURN = fixture('churn.mjs');
 
 /** Takes a CPU's file away, as the kernel does when it goes offline; gives what brings it back. */
@@ -66,4 +70,17 @@ test('a proof tells what is left raised by its exit code', async (t) => {
   assert.ok(existsSync(join(cwd, left, 'journal.json')));
   renameSync(`${path}.offline`, path);
   await until('the guard puts it back', () => tree.khz(0) === BASE);
+});
+
+test('a bobtaild that does not answer is not waited for', async (t) => {
+  const folder = makeFolder(t);
+  const tree = makeTree(makeFolder(t));
+  // Whoever opens it waits for a writer.
+  const online = join(tree.root, 'sys/devices/system/cpu/online');
+  rmSync(online);
+  assert.equal(spawnSync('mkfifo', [online]).status, 0);
+  const args = ['--lever', 'cpufreq', '--root', tree.root];
+  const told = await Keeper.start(folder, args, 300);
+  assert.equal(told, 'bobtaild did not answer within 0.3 s');
+  await until('it has ended', () => keeperOf(folder) === undefined);
 });

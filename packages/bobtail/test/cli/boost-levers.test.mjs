@@ -1,6 +1,6 @@
 /** `boost` at real levers: quota and burst of this machine, a frequency of a tree of files. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { leaveOut } from '../../../../workloads/harness/leave-out.mjs';
@@ -158,6 +158,29 @@ for (const [flags, lever] of [
     assert.deepEqual([tree.khz(0), tree.khz(1)], [BASE, BASE]);
   });
 }
+
+test('a frequency is refused before the start where the lever has none', async (t) => {
+  const cwd = makeFolder(t);
+  const tree = makeTree(makeFolder(t), [[0]], {
+    scaling_driver: 'amd-pstate-epp',
+    energy_performance_preference: 'balance_power',
+    energy_performance_available_preferences: 'default performance balance_power power',
+  });
+  const lever = ['--actuator', 'energy-preference', '--lever-root', tree.root];
+  const command = [process.execPath, '-e', 'console.log("started")'];
+  for (const more of [[], ['--prove', '--on-port', 'true']]) {
+    const args = ['boost', ...lever, '--policy', 'static:2.6', ...more, '--', ...command];
+    const env = { TMPDIR: cwd };
+    const { code, stdout, stderr } = await runBobtail(args, { cwd, env });
+    assert.deepEqual([code, stdout], [64, ''], stderr);
+    assert.match(
+      stderr,
+      /^bobtail: the lever energy-preference has no frequencies: .*\(static:2\.6\)/,
+    );
+    assert.equal(stderr.trim().split('\n').length, 1);
+    assert.deepEqual(readdirSync(cwd), []);
+  }
+});
 
 test('without the bobtaild that was named nothing is boosted', async (t) => {
   const cwd = makeFolder(t);

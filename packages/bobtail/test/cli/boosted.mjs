@@ -215,7 +215,7 @@ function killGroup(pid) {
 }
 
 /** The bobtaild that has its things in a folder. */
-function keeperOf(folder) {
+export function keeperOf(folder) {
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     let words = [];
     try {

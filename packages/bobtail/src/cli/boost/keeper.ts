@@ -14,6 +14,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** The program, as the package has it. */
 export const BOBTAILD = join(__dirname, '..', '..', '..', 'native', 'bobtaild');
 const END_MS = 5_000;
+/** It may try several levers on each of many CPUs, or hang in a driver. */
+const ANSWER_MS = 60_000;
+const MS_PER_S = 1e3;
 
 /** What a bobtaild says of a lever. */
 export interface Chosen {
@@ -26,6 +29,8 @@ export interface Chosen {
   readonly passedOver: readonly { readonly kind: string; readonly whyNot: string | null }[];
 }
 
+const LATE = Symbol('late');
+
 /** A running bobtaild of this command's own. */
 export class Keeper {
   readonly chosen: Chosen;
@@ -37,8 +42,12 @@ export class Keeper {
   }
 
   /** Starts one with its things in `folder`; undefined, with a reason, where that cannot be. */
-  static async start(folder: string, args: readonly string[]): Promise<Keeper | string> {
-    const answer = await ask(['--keep', folder, ...args], folder, true);
+  static async start(
+    folder: string,
+    args: readonly string[],
+    answerMs = ANSWER_MS,
+  ): Promise<Keeper | string> {
+    const answer = await ask(['--keep', folder, ...args], folder, { isKept: true, answerMs });
     if (typeof answer === 'string') return answer;
     const keeper = new Keeper(answer.child, answer.chosen);
     // Where it has nothing to hold it ends by itself, and takes the folder along.
@@ -64,7 +73,8 @@ export async function askDaemon(
   args: readonly string[],
   folder: string,
 ): Promise<Chosen | string> {
-  const answer = await ask(['--offers', socket, ...args], folder, false);
+  const how = { isKept: false, answerMs: ANSWER_MS };
+  const answer = await ask(['--offers', socket, ...args], folder, how);
   return typeof answer === 'string' ? answer : answer.chosen;
 }
 
@@ -77,7 +87,7 @@ export function reasonsOf({ passedOver }: Chosen): string {
 async function ask(
   args: readonly string[],
   folder: string,
-  isKept: boolean,
+  { isKept, answerMs }: { readonly isKept: boolean; readonly answerMs: number },
 ): Promise<{ child: ChildProcess; chosen: Chosen } | string> {
   if (!existsSync(BOBTAILD)) return `incomplete installation: no ${BOBTAILD}`;
   const logPath = join(folder, 'bobtaild.log');
@@ -88,13 +98,28 @@ async function ask(
   child.stdin?.on('error', () => undefined);
   const failed = once(child, 'error').then(([error]) => (error as Error).message);
   const line = firstLine(child);
-  const answer = await Promise.race([line, failed]);
+  const given = new AbortController();
+  const late = sleep(answerMs, LATE, { signal: given.signal }).catch(() => undefined);
+  const answer = await Promise.race([line, failed, late]);
+  given.abort();
+  if (answer === LATE) {
+    abandon(child);
+    return `bobtaild did not answer within ${answerMs / MS_PER_S} s`;
+  }
   if (answer?.startsWith('{')) {
     child.unref();
     return { child, chosen: JSON.parse(answer) as Chosen };
   }
   const told = readFileSync(logPath, 'utf8').trim().split('\n').at(-1);
   return told || answer || 'bobtaild ended at once';
+}
+
+/** Its guard puts back what it had in its hand; one that hangs in the kernel is not waited for. */
+function abandon(child: ChildProcess): void {
+  child.kill('SIGKILL');
+  child.unref();
+  child.stdin?.destroy();
+  child.stdout?.destroy();
 }
 
 async function firstLine(child: ChildProcess): Promise<string | undefined> {

@@ -6,6 +6,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DriveOptions } from '../../agent/boost/settings';
+import { Failure } from '../failure';
 import { askDaemon, type Chosen, Keeper, reasonsOf } from './keeper';
 import { makeAgain, noteRoot } from './own-folder';
 
@@ -13,6 +14,7 @@ import { makeAgain, noteRoot } from './own-folder';
 export const SOCKET = '/run/bobtail/bobtaild.sock';
 /** Holds a frequency, also without a boost. */
 export const USERSPACE = 'cpufreq-userspace';
+const WITH_FREQUENCIES = new Set([USERSPACE, 'cpufreq-min-max', 'emulated']);
 /** Of words that may mean it: the others that they mean, best first. */
 const WITHOUT_USERSPACE: Readonly<Record<string, readonly string[]>> = {
   auto: ['cpufreq-min-max', 'intel-min-perf', 'energy-preference', 'uclamp', 'quota', 'burst'],
@@ -59,6 +61,7 @@ export async function findLever(
     const start = (one: string) => startKeeper(folder, keeperArgs(one, drive, wish.root), wish);
     const { chosen, keeper, whyNot } = await choose(word, hasBase, start);
     if (chosen !== undefined) {
+      await requireFrequencies(chosen, drive, keeper);
       return found(chosen, base, join(folder, 'bobtaild.sock'), whyNot, keeper);
     }
     reasons.push(...whyNot);
@@ -69,11 +72,29 @@ export async function findLever(
     const { chosen, whyNot } = await choose(word, false, (one) =>
       askDaemon(socket, ['--lever', one], folder),
     );
-    if (chosen !== undefined) return found(chosen, base, socket, whyNot);
+    if (chosen !== undefined) {
+      await requireFrequencies(chosen, drive);
+      return found(chosen, base, socket, whyNot);
+    }
     reasons.push(`bobtaild: ${whyNot.join('; ')}`);
   }
   const what = word === 'auto' ? 'no lever on this host' : `no lever ${word} on this host`;
   return { refused: `${what} (${reasons.join('; ')})` };
+}
+
+/**
+ * A policy that asks for a frequency needs a lever that has some: each change would be refused, and
+ * the service run as if it were boosted.
+ */
+async function requireFrequencies(
+  { chosen }: Chosen,
+  { policy }: DriveOptions,
+  keeper?: Keeper,
+): Promise<void> {
+  if (!/^static:[\d.]+$/.test(policy) || WITH_FREQUENCIES.has(chosen ?? '')) return;
+  await keeper?.end();
+  const what = `the lever ${chosen} has no frequencies: it takes static:base and static:peak`;
+  throw new Failure('usage', what, policy);
 }
 
 function startKeeper(
