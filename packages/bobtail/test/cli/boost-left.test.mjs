@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { BASE, keeperOf, makeTree, PEAK, startBoosted, until } from './boosted.mjs';
+import { BASE, isAlive, keeperOf, makeTree, PEAK, startBoosted, until } from './boosted.mjs';
 import { fixture } from './recordings.mjs';
 import { makeFolder, PACKAGE, runBobtail } from './run-bobtail.mjs';
 
@@ -62,7 +62,7 @@ test('a proof tells what is left raised by its exit code', async (t) => {
   const args = ['boost', '--prove', '--actuator', 'cpufreq', '--lever-root', tree.root];
   const more = ['--policy', 'static:peak', '--rounds', '1', '--on-port', `${load}; ${taken}; true`];
   const command = ['--', process.execPath, CHURN];
-  const env = { TMPDIR: cwd };
+  const env = { TMPDIR: cwd, BOBTAIL_RUN_DIR: cwd };
   const end = await runBobtail([...args, ...more, ...command], { cwd, env });
   assert.equal(end.code, 82, JSON.stringify(end));
   assert.match(end.stderr, /^bobtail: not put back: cpufreq-min-max of CPU 0; /m);
@@ -83,4 +83,49 @@ test('a bobtaild that does not answer is not waited for', async (t) => {
   const told = await Keeper.start(folder, args, 300);
   assert.equal(told, 'bobtaild did not answer within 0.3 s');
   await until('it has ended', () => keeperOf(folder) === undefined);
+});
+
+/** The guard of the bobtaild that has its things in a folder. */
+function guardOf(folder) {
+  const journal = join(folder, 'journal.json');
+  return until('there is a guard', () => {
+    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    return pids.map(Number).find((pid) => {
+      const words = isAlive(pid) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0') : [];
+      return words.includes('--guard-of') && words.includes(journal);
+    });
+  });
+}
+
+test('what was killed with its bobtaild and guard is put back by the next boost', async (t) => {
+  const { tree, run } = await boostedTree(t);
+  const folder = run.folder();
+  const guard = await guardOf(folder);
+  // As with a control group: none of them has time to do anything about the others.
+  for (const pid of [run.keeper, guard, run.child.pid]) process.kill(pid, 'SIGSTOP');
+  for (const pid of [run.keeper, guard, run.child.pid]) process.kill(pid, 'SIGKILL');
+  process.kill(run.pids[0], 'SIGKILL');
+  await until('all have ended', () => ![run.keeper, guard, run.child.pid].some(isAlive));
+  assert.deepEqual([tree.khz(0), tree.khz(1)], [PEAK, PEAK]);
+  const args = ['boost', '--lever-root', makeFolder(t), '--', process.execPath, '-e', '0'];
+  const how = { cwd: run.cwd, env: { BOBTAIL_RUN_DIR: run.cwd } };
+  const next = await runBobtail(args, how);
+  const told = 'put back what was left: cpufreq-min-max of CPU 0, cpufreq-min-max of CPU 1';
+  assert.equal(next.stderr.split('\n')[0], `bobtail: ${told}`);
+  assert.deepEqual([tree.khz(0), tree.khz(1)], [BASE, BASE]);
+  assert.ok(!existsSync(folder));
+});
+
+test('a boost leaves alone what another one holds', async (t) => {
+  const { tree, run } = await boostedTree(t);
+  const args = ['boost', '--lever-root', makeFolder(t), '--', process.execPath, '-e', '0'];
+  const how = { cwd: run.cwd, env: { BOBTAIL_RUN_DIR: run.cwd } };
+  const next = await runBobtail(args, how);
+  assert.doesNotMatch(next.stderr, /put back/);
+  assert.deepEqual([tree.khz(0), tree.khz(1)], [PEAK, PEAK]);
+  // Neither the folder of a command that has no bobtaild any more, but runs on.
+  process.kill(run.keeper, 'SIGKILL');
+  await until('it is back', () => tree.khz(0) === BASE && tree.khz(1) === BASE);
+  await runBobtail(args, how);
+  assert.ok(existsSync(run.folder()));
 });

@@ -170,7 +170,7 @@ test('a frequency is refused before the start where the lever has none', async (
   const command = [process.execPath, '-e', 'console.log("started")'];
   for (const more of [[], ['--prove', '--on-port', 'true']]) {
     const args = ['boost', ...lever, '--policy', 'static:2.6', ...more, '--', ...command];
-    const env = { TMPDIR: cwd };
+    const env = { TMPDIR: cwd, BOBTAIL_RUN_DIR: cwd };
     const { code, stdout, stderr } = await runBobtail(args, { cwd, env });
     assert.deepEqual([code, stdout], [64, ''], stderr);
     assert.match(

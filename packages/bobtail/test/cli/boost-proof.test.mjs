@@ -24,7 +24,7 @@ test('too few rounds prove nothing, but each arm was driven as it should be', as
   if (process.getuid() !== 0) return leaveOut(t, 'needs root');
   const cwd = makeFolder(t);
   const args = [...PROVE, '--rounds', '1', '--json', '--on-port', LOAD, '--seed', '7'];
-  const env = { TMPDIR: cwd };
+  const env = { TMPDIR: cwd, BOBTAIL_RUN_DIR: cwd };
   const end = await runBobtail([...args, '--', process.execPath, CHURN], { cwd, env });
   assert.equal(end.code, 79, end.stderr);
   const answer = JSON.parse(end.stdout);

@@ -93,7 +93,10 @@ test('nothing is left behind by a service that dies of a signal', async (t) => {
   const cwd = makeFolder(t);
   const command = [process.execPath, '-e', 'process.kill(process.pid, "SIGTERM")'];
   const args = ['boost', '--actuator', 'emulated', '--', ...command];
-  const { signal, stderr } = await runBobtail(args, { cwd, env: { TMPDIR: cwd } });
+  const { signal, stderr } = await runBobtail(args, {
+    cwd,
+    env: { TMPDIR: cwd, BOBTAIL_RUN_DIR: cwd },
+  });
   assert.equal(signal, 'SIGTERM', stderr);
   assert.deepEqual(readdirSync(cwd), []);
 });

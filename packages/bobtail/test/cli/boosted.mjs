@@ -147,14 +147,14 @@ export function makeGroup(t, name) {
  */
 export async function startBoosted(
   t,
-  { args, node = process.execPath, command = [], group, script = [CHURN] },
+  { args, node = process.execPath, command = [], group, script = [CHURN], env = {} },
 ) {
   const cwd = makeFolder(t);
   const all = [MAIN, 'boost', '--out', 'boost.json', ...args, '--', ...command, node, ...script];
   const enter = group === undefined ? '' : `echo $$ > ${group.tasks};`;
   const child = spawn('sh', ['-c', `${enter} exec "$0" "$@"`, process.execPath, ...all], {
     cwd,
-    env: { ...process.env, NO_COLOR: '1', TMPDIR: cwd },
+    env: { ...process.env, NO_COLOR: '1', TMPDIR: cwd, BOBTAIL_RUN_DIR: cwd, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const seen = { stdout: '', stderr: '' };

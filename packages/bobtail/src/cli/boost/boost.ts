@@ -17,6 +17,7 @@ import { startService } from '../record/session';
 import { exitLike, forwardSignals } from '../record/signals';
 import { formatDuration } from '../text/units';
 import { boostEnv } from './environment';
+import { putBackLeftovers } from './leftovers';
 import { findLever, type LeverWish } from './lever';
 import { type Live, LiveBoost } from './live';
 import { type Listeners, startTelling } from './metrics/telling';
@@ -48,6 +49,7 @@ export async function boost(options: BoostOptions): Promise<void> {
   if (node !== undefined) {
     checkNodeVersion(node);
   }
+  await putBackLeftovers(options.quiet);
   const folder = makeOwnFolder('boost');
   let ended: Ended;
   let isAllBack = true;

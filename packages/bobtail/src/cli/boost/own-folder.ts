@@ -13,12 +13,12 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tell } from '../console';
 import { Failure, hasCode } from '../failure';
 import { journalIn, type Left, leftIn } from './journal';
 import { BOBTAILD } from './keeper';
+import { folderPrefix } from './run-folder';
 
 /** The guard of a bobtaild that was killed needs some ms, on a busy machine more. */
 const GUARD_MS = 2_000;
@@ -26,7 +26,7 @@ const ROOT_FILE = 'lever-root';
 
 /** Makes one for `bobtail boost` or its proof. */
 export function makeOwnFolder(name: 'boost' | 'prove'): string {
-  return mkdtempSync(join(tmpdir(), `bobtail-${name}-`));
+  return mkdtempSync(folderPrefix(name));
 }
 
 /** Makes one anew that a bobtaild took along, since it found nothing to hold. */

@@ -24,6 +24,7 @@ import { checkNodeVersion, nodeVersionOf } from '../record/command';
 import { exitLike } from '../record/signals';
 import { formatDuration } from '../text/units';
 import { untilSignalled } from '../until-signalled';
+import { putBackLeftovers } from './leftovers';
 import { findLever, type LeverWish } from './lever';
 import { endOwnFolder, makeOwnFolder } from './own-folder';
 import { renderProof } from './render-proof';
@@ -56,6 +57,7 @@ export async function proveBoost(request: ProveRequest): Promise<void> {
   const { subject, drive } = request;
   const policy = canonicalPolicy(drive.policy);
   await checkService(subject);
+  await putBackLeftovers(request.quiet);
   const folder = makeOwnFolder('prove');
   let outcome: Outcome;
   let isAllBack = true;

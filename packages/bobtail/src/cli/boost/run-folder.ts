@@ -1,0 +1,76 @@
+/**
+ * Where the folders of all boosts are, so that the next one finds what a killed one left.
+ *
+ * Of root one place that is known, on a tmpfs as `/run` mostly is: a kill of a whole control group
+ * ends a boost, its bobtaild and the guard alike, and nobody would look through temporary folders.
+ * Users without such a place have those; few of them can move a lever at all.
+ */
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { hasCode } from '../failure';
+
+const OF_ROOT = '/run/bobtail-boost';
+const NAME = /^bobtail-(?:boost|prove)-(\d+)-(\d+)-/;
+/** Of `/proc/PID/stat`, after the name of the command: when it started, in ticks since boot. */
+const START_FIELD = 19;
+
+/** A place that is known; undefined where there is none for this user. */
+export function knownPlace(): string | undefined {
+  const told = process.env.BOBTAIL_RUN_DIR;
+  if (told) return told;
+  if (process.geteuid?.() !== 0) return undefined;
+  try {
+    if (!existsSync(OF_ROOT)) mkdirSync(OF_ROOT, { mode: 0o700 });
+    accessSync(OF_ROOT, constants.W_OK);
+    return lstatSync(OF_ROOT).uid === 0 ? OF_ROOT : undefined;
+  } catch {
+    // No `/run`, or one that is read-only as in many containers: then as for every user.
+    return undefined;
+  }
+}
+
+/** How the folder of this process begins. A number of a process is used again, a start is not. */
+export function folderPrefix(name: 'boost' | 'prove'): string {
+  const own = `bobtail-${name}-${process.pid}-${startOf(process.pid) ?? 0}-`;
+  return join(knownPlace() ?? tmpdir(), own);
+}
+
+/** Folders whose command has ended; none where there is no place that is known. */
+export function abandonedFolders(): string[] {
+  const place = knownPlace();
+  if (place === undefined) return [];
+  return namesIn(place)
+    .filter((name) => {
+      const [, pid, start] = NAME.exec(name) ?? [];
+      return pid !== undefined && startOf(Number(pid)) !== start;
+    })
+    .map((name) => join(place, name));
+}
+
+function namesIn(place: string): string[] {
+  try {
+    return readdirSync(place);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw error;
+  }
+}
+
+function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[START_FIELD];
+  } catch {
+    // It has ended.
+    return undefined;
+  }
+}
