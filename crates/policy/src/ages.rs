@@ -30,10 +30,18 @@ impl Ages {
         }
     }
 
-    /// Work that was done at an age.
-    pub(crate) fn add(&mut self, age_ns: u64, work_ns: u64) {
-        self.work_ns[bucket_of(age_ns)] += work_ns as f64;
-        self.sum_ns += work_ns as f64;
+    /// So many backlogs went from an age on through `work_ns` of it.
+    pub(crate) fn add(&mut self, from_ns: u64, work_ns: u64, backlogs: f64) {
+        let to_ns = from_ns.saturating_add(work_ns);
+        for bucket in bucket_of(from_ns)..=bucket_of(to_ns) {
+            let (low, high) = match bounds_ns(bucket) {
+                (low, _) if bucket == BUCKETS - 1 => (low, f64::INFINITY),
+                bounds => bounds,
+            };
+            let within_ns = high.min(to_ns as f64) - low.max(from_ns as f64);
+            self.work_ns[bucket] += backlogs * within_ns.max(0.0);
+        }
+        self.sum_ns += backlogs * work_ns as f64;
         if self.sum_ns > 2.0 * WINDOW_NS {
             let left = WINDOW_NS / self.sum_ns;
             self.work_ns.iter_mut().for_each(|one| *one *= left);
@@ -110,7 +118,7 @@ mod tests {
         for &(count, to_ns) in backlogs {
             for _ in 0..count {
                 let looks = (1..).map(|at| at * 100_000).take_while(|&at| at <= to_ns);
-                looks.for_each(|at| ages.add(at, 100_000));
+                looks.for_each(|at| ages.add(at - 100_000, 100_000, 1.0));
             }
         }
         ages
@@ -162,11 +170,29 @@ mod tests {
     }
 
     #[test]
+    fn how_far_apart_looks_are_does_not_matter() {
+        let fine = ages(&[(4_000, 400_000), (200, 8_000_000)]);
+        let mut coarse = Ages::new();
+        coarse.add(0, 400_000, 4_000.0);
+        (0..200).for_each(|_| {
+            coarse.add(0, 3_000_000, 1.0);
+            coarse.add(3_000_000, 5_000_000, 1.0);
+        });
+        let told = |ages: &Ages| (ages.beyond_ns(0.2), ages.turning_ns(0.2, 0.5));
+        let ((deadline, turning), (other, likewise)) = (told(&fine), told(&coarse));
+        assert!((deadline / other - 1.0).abs() < 0.01, "{deadline} {other}");
+        assert!(
+            (turning / likewise - 1.0).abs() < 0.01,
+            "{turning} {likewise}"
+        );
+    }
+
+    #[test]
     fn old_work_is_forgotten() {
         let mut ages = ages(&[(1_000, 10_000_000)]);
         let before_ns = ages.beyond_ns(0.2);
         for _ in 0..1_000_000 {
-            ages.add(100_000, 100_000);
+            ages.add(0, 100_000, 1.0);
         }
         assert!(ages.beyond_ns(0.2) < before_ns / 10.0);
     }

@@ -27,7 +27,7 @@ const WAITED_PART: u64 = 8;
 /// Events over which is averaged how long one takes.
 const EVENTS: u32 = 256;
 
-/// Which collections are boosted that carry no backlog to the deadline.
+/// Which collections are boosted that carry no backlog to the deadline, and what waits for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Collections {
     /// None.
@@ -58,9 +58,9 @@ pub struct Deadline {
 impl Default for Deadline {
     fn default() -> Self {
         Self {
-            share: 0.17,
+            share: 0.2,
             chance: 0.5,
-            collections: Collections::Late,
+            collections: Collections::All,
             hold_ns: 0,
             period_ns: 200_000,
         }
@@ -122,6 +122,16 @@ impl fmt::Display for Deadline {
     }
 }
 
+/// A loop when it was looked at.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    now_ns: u64,
+    /// How long it had worked until then.
+    worked_ns: u64,
+    /// How many events had ended.
+    events: u64,
+}
+
 /// `deadline` at work.
 #[derive(Debug, Clone)]
 pub struct DeadlineDecider {
@@ -133,13 +143,13 @@ pub struct DeadlineDecider {
     ages: Ages,
     /// How long an event takes.
     events: RunningAverage,
-    /// When it looked last, and how long the loop had worked until then.
-    last: Option<(u64, u64)>,
+    /// What it saw last.
+    last: Option<Seen>,
     /// For how long the loop has waited for work, as far as that is known.
     waited_ns: u64,
     /// Since when there is a backlog.
     since_ns: Option<u64>,
-    /// It was going to miss the deadline.
+    /// That backlog was going to miss the deadline.
     is_late: bool,
 }
 
@@ -158,39 +168,69 @@ impl DeadlineDecider {
     /// Takes a reading in; the age of the backlog, if there is one.
     fn learn_age_ns(&mut self, reading: &Reading) -> Option<u64> {
         let now_ns = reading.now_ns;
-        let worked_ns = reading.totals.events_ns.saturating_add(reading.head_ns);
-        let (last_ns, last_worked_ns) = self.last.unwrap_or((now_ns, worked_ns));
-        self.last = Some((now_ns, worked_ns));
-        let passed_ns = now_ns.saturating_sub(last_ns);
-        let work_ns = worked_ns.saturating_sub(last_worked_ns).min(passed_ns);
+        let seen = Seen {
+            now_ns,
+            worked_ns: reading.busy_ns(),
+            events: reading.totals.events,
+        };
+        let last = self.last.replace(seen).unwrap_or(seen);
+        let passed_ns = now_ns.saturating_sub(last.now_ns);
+        let work_ns = seen.worked_ns.saturating_sub(last.worked_ns).min(passed_ns);
         let waited_ns = passed_ns - work_ns;
         self.waited_ns = match work_ns {
             0 => self.waited_ns.saturating_add(waited_ns),
             _ => waited_ns,
         };
+        let mut ended = None;
         if self.waited_ns > WAITED_NS.max(passed_ns / WAITED_PART) {
-            self.since_ns = None;
+            // What the loop works on now is another backlog, and not late for the one before.
+            ended = self.since_ns.take();
+            self.is_late = false;
         }
-        if reading.head_ns > 0 {
-            let began_ns = now_ns.saturating_sub(work_ns.max(reading.head_ns));
-            self.since_ns.get_or_insert(began_ns);
+        if reading.head_ns > 0 && self.since_ns.is_none() {
+            // The more of the time it worked, the more of that was without a wait.
+            let before_ns = work_ns.saturating_sub(reading.head_ns);
+            let share = work_ns as f64 / passed_ns.max(1) as f64;
+            let age_ns = reading.head_ns + (before_ns as f64 * share) as u64;
+            self.since_ns = Some(now_ns.saturating_sub(age_ns));
         }
-        let age_ns = now_ns.saturating_sub(self.since_ns?);
-        self.ages.add(age_ns, work_ns);
-        Some(age_ns)
+        let age_ns = self.since_ns.map(|since| now_ns.saturating_sub(since));
+        let own_ns = age_ns.unwrap_or(0).min(work_ns);
+        self.ages.add(age_ns.unwrap_or(0) - own_ns, own_ns, 1.0);
+        let events = seen.events.saturating_sub(last.events);
+        let ended_ns = ended.map(|since_ns: u64| last.now_ns.saturating_sub(since_ns));
+        self.learn_unseen(work_ns - own_ns, events, ended_ns);
+        age_ns
     }
 
-    /// How old the backlog will be at least when the collection under way is over, and then what
-    /// the kernel has told already.
-    fn to_become_ns(&self, age_ns: u64, reading: &Reading) -> f64 {
-        let left_ns = reading.collection.map_or(0.0, |now| {
+    /// Learns from what came and went between two looks, of which only the number of events is
+    /// known, and that the first of them ended the backlog that there was, of that age.
+    fn learn_unseen(&mut self, work_ns: u64, events: u64, ended_ns: Option<u64>) {
+        let each_ns = work_ns / events.max(1);
+        let mut others = events.max(1);
+        if let Some(age_ns) = ended_ns {
+            self.ages.add(age_ns, each_ns, 1.0);
+            others -= 1;
+        }
+        self.ages.add(0, each_ns, others as f64);
+    }
+
+    /// How long the collection under way takes from now on, at most.
+    fn left_ns(&self, reading: &Reading) -> f64 {
+        reading.collection.map_or(0.0, |now| {
             // Before enough of a kind were seen, each may be the longest.
             let longest_ns = self.pauses.longest_ns(now.kind).unwrap_or(f64::INFINITY);
             let gone_ns = reading.now_ns.saturating_sub(now.begin_ns);
             (longest_ns - gone_ns as f64).max(0.0)
-        });
+        })
+    }
+
+    /// Whether a backlog of this age is about to miss the deadline.
+    fn is_about_to_miss(&self, age_ns: u64, reading: &Reading) -> bool {
         let queue_ns = f64::from(reading.queue_length) * self.events.get().unwrap_or(0.0);
-        age_ns as f64 + left_ns + queue_ns
+        let become_ns = age_ns as f64 + self.left_ns(reading) + queue_ns;
+        let Deadline { share, chance, .. } = self.policy;
+        become_ns >= self.ages.turning_ns(share, chance)
     }
 }
 
@@ -199,19 +239,14 @@ impl Decider for DeadlineDecider {
         self.pauses.learn(reading);
         let totals = &reading.totals;
         self.events.update(totals.events_ns, totals.events);
-        let Deadline { share, chance, .. } = self.policy;
-        self.is_late = match self.learn_age_ns(reading) {
-            // It is not over before the loop has caught up.
-            Some(age_ns) if !self.is_late => {
-                self.to_become_ns(age_ns, reading) >= self.ages.turning_ns(share, chance)
-            }
-            Some(_) => true,
-            None => false,
-        };
         let collects = self.policy.collections == Collections::All
             && reading
                 .collection
                 .is_some_and(|now| self.pauses.lasts(now.kind, self.lever_ns));
+        // It is not over before the loop has caught up, also with what came during a collection.
+        self.is_late = self.learn_age_ns(reading).is_some_and(|age_ns| {
+            self.is_late || collects || self.is_about_to_miss(age_ns, reading)
+        });
         let reasons = Reasons::when(self.is_late, Reasons::BACKLOG)
             | Reasons::when(collects, Reasons::COLLECTION);
         let decision = self.hold.decide(reading.now_ns, reasons);

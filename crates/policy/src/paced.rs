@@ -78,6 +78,7 @@ impl Paced {
                 is_boosted: false,
                 model: Combined::default().start(lever),
                 model_was: None,
+                worked_ns: 0,
             },
         }
     }
@@ -103,7 +104,8 @@ pub struct PacedDecider {
 impl Decider for PacedDecider {
     fn decide(&mut self, reading: &Reading) -> Decision {
         let left = self.account.left(reading);
-        let share = self.policy.late.share * left.exp();
+        // Of a library: the last bits of the machine's own differ between machines.
+        let share = self.policy.late.share * libm::exp(left);
         self.late.set_share(share.clamp(SHARES.0, SHARES.1));
         let late = self.late.decide(reading);
         let reasons = match self.late.age_ns(reading.now_ns) {
@@ -135,7 +137,9 @@ struct Account {
     is_boosted: bool,
     model: CombinedDecider,
     /// What Combined decided then.
-    model_was: Option<Decision>,
+    model_was: Option<Speed>,
+    /// How long the loop had worked until then.
+    worked_ns: u64,
 }
 
 impl Account {
@@ -144,19 +148,57 @@ impl Account {
         let now_ns = reading.now_ns;
         let passed_ns = now_ns.saturating_sub(self.last_ns.unwrap_or(now_ns));
         self.last_ns = Some(now_ns);
-        if let Some(was) = self.model_was.filter(|was| was.speed == Speed::Peak) {
+        let worked_ns = reading.busy_ns().saturating_sub(self.worked_ns);
+        self.worked_ns = reading.busy_ns();
+        if self.model_was == Some(Speed::Peak) {
             // A driver may not look while the loop is idle, in which only a hold lasts.
-            let most_ns = match was.reasons {
-                Reasons::HOLD => QueueBoost::default().hold_ns,
-                _ => u64::MAX,
-            };
+            let most_ns = worked_ns.saturating_add(QueueBoost::default().hold_ns);
             self.left_ns += self.spend * passed_ns.min(most_ns) as f64;
         }
         if self.is_boosted {
             self.left_ns -= passed_ns as f64;
         }
         self.left_ns = self.left_ns.clamp(-MOST * UNIT_NS, MOST * UNIT_NS);
-        self.model_was = Some(self.model.decide(reading));
+        self.model_was = Some(self.model.decide(reading).speed);
         self.left_ns / UNIT_NS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reading::LoopTotals;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn an_idle_loop_earns_nothing() {
+        let mut account = Paced::default().start(&LeverFacts::default()).account;
+        let mut reading = Reading::default();
+        // Events of 0.1 ms, so that 8 ms are long.
+        for _ in 0..1_000 {
+            reading.now_ns += MS;
+            reading.totals.events += 1;
+            reading.totals.events_ns += 100_000;
+            account.left(&reading);
+        }
+        reading.now_ns += 8 * MS;
+        reading.head_ns = 8 * MS;
+        let before = account.left(&reading);
+        assert_eq!(account.model_was, Some(Speed::Peak));
+        // It ended 1 ms later, and nobody looked for a second.
+        let idle = Reading {
+            now_ns: reading.now_ns + 1_000 * MS,
+            head_ns: 0,
+            totals: LoopTotals {
+                events: reading.totals.events + 1,
+                events_ns: reading.totals.events_ns + 9 * MS,
+                ..reading.totals
+            },
+            ..reading
+        };
+        let earned_ns = (account.left(&idle) - before) * UNIT_NS;
+        // The millisecond, and Combined's hold.
+        assert!((earned_ns - 0.8 * 2e6).abs() < 1.0, "{earned_ns}");
     }
 }

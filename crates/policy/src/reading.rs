@@ -21,7 +21,7 @@ pub struct Reading {
 impl Reading {
     /// How long the loop was in events so far, the one that executes included.
     pub fn busy_ns(&self) -> u64 {
-        self.totals.events_ns + self.head_ns
+        self.totals.events_ns.saturating_add(self.head_ns)
     }
 }
 

@@ -18,7 +18,7 @@ struct Loop {
 
 impl Loop {
     fn under(policy: &str) -> Self {
-        let boosts_all = policy.contains("collections=all");
+        let boosts_all = !policy.contains("collections=late");
         let policy: Policy = policy.parse().unwrap();
         Self {
             decider: policy.start(&LeverFacts::default()),
@@ -152,7 +152,7 @@ fn a_queue_that_will_take_long_is_boosted_at_once() {
 
 #[test]
 fn a_collection_that_will_take_long_is_boosted_at_once() {
-    let mut one = Loop::under("deadline");
+    let mut one = Loop::under("deadline:collections=late");
     one.learns(100, (20, 400_000), 8 * MS);
     let all =
         |one: &mut Loop, kind, long_ns| (0..20).map(|_| one.collects(kind, long_ns)).collect();
@@ -165,7 +165,7 @@ fn a_collection_that_will_take_long_is_boosted_at_once() {
 
 #[test]
 fn any_collection_is_boosted_where_all_are_to_be() {
-    let mut one = Loop::under("deadline:collections=all");
+    let mut one = Loop::under("deadline");
     one.learns(100, (20, 400_000), 8 * MS);
     assert!((0..20).all(|_| one.collects(CollectionKind::Scavenge, LOOK_NS)));
     assert_eq!(one.backlog(400_000), None, "nothing else is boosted for it");
@@ -181,4 +181,60 @@ fn a_boost_lasts_its_hold() {
     one.now_ns += 60_000;
     assert!(one.look(0, None));
     one.wait(900_000 - (MS + 60_000 - from_ns));
+}
+
+#[test]
+fn what_came_during_a_collection_is_boosted_until_the_loop_has_caught_up() {
+    for (policy, is_boosted) in [("deadline", true), ("deadline:collections=late", false)] {
+        let mut one = Loop::under(policy);
+        one.learns(100, (20, 400_000), 8 * MS);
+        for _ in 0..20 {
+            one.collects(CollectionKind::Scavenge, 100_000);
+        }
+        one.now_ns += 100_000;
+        let kind = CollectionKind::Scavenge;
+        let begin_ns = one.now_ns;
+        one.look(100_000, Some(Collection { kind, begin_ns }));
+        one.now_ns += 100_000;
+        assert_eq!(one.look(200_000, None), is_boosted, "{policy}");
+        one.totals.events += 1;
+        one.totals.events_ns += 200_000;
+        one.wait(MS);
+    }
+}
+
+#[test]
+fn a_wait_that_nobody_saw_ends_a_boost() {
+    let mut one = Loop::under("deadline");
+    one.learns(100, (20, 400_000), 8 * MS);
+    assert!(one.backlog(8 * MS).is_some());
+    // It ended right after that look; 2 ms later another event has just begun.
+    one.now_ns += 2 * MS;
+    assert!(!one.look(100_000, None));
+}
+
+#[test]
+fn looks_that_are_far_apart_tell_short_backlogs_from_long_ones_too() {
+    let mut one = Loop::under("deadline:collections=late");
+    for _ in 0..400 {
+        // 20 short ones and their waits, of which one look each sees nothing but the sums.
+        for _ in 0..10 {
+            one.now_ns += 2 * (400_000 + MS);
+            one.totals.events += 2;
+            one.totals.events_ns += 800_000;
+            one.look(0, None);
+        }
+        for head_ns in [2 * MS, 4 * MS, 6 * MS] {
+            one.now_ns += 2 * MS;
+            one.look(head_ns, None);
+        }
+        one.totals.events += 1;
+        one.totals.events_ns += 6 * MS;
+        one.now_ns += MS;
+        one.look(0, None);
+    }
+    one.now_ns += 300_000;
+    assert!(!one.look(300_000, None), "as short as most");
+    one.now_ns += 700_000;
+    assert!(one.look(MS, None), "longer than the short ones are");
 }

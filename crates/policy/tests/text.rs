@@ -26,11 +26,11 @@ fn settings_have_defaults_and_every_policy_writes_all_of_them() {
         ),
         (
             "deadline:chance=0.3",
-            "deadline:share=0.17,chance=0.3,collections=late,hold=0ns,period=200us",
+            "deadline:share=0.2,chance=0.3,collections=all,hold=0ns,period=200us",
         ),
         (
             "paced:spend=0.9",
-            "paced:share=0.14,chance=0.5,collections=late,hold=0ns,period=200us,spend=0.9",
+            "paced:share=0.14,chance=0.5,collections=all,hold=0ns,period=200us,spend=0.9",
         ),
     ];
     for (text, whole) in cases {

@@ -117,7 +117,12 @@ impl Ahead {
         scenario: &Scenario,
         components: &Components,
     ) -> Self {
-        let mut slowest: Vec<u64> = self.base.iter().flatten().map(|one| one.0).collect();
+        let counted = models.iter().zip(&self.base).flat_map(|(model, base)| {
+            let counts = model.requests.iter().map(|one| one.counts);
+            base.iter().zip(counts).filter(|one| one.1)
+        });
+        // Who is in no percentile, since the host disturbed it, is not worth energy.
+        let mut slowest: Vec<u64> = counted.map(|(one, _)| one.0).collect();
         slowest.sort_unstable_by(|a, b| b.cmp(a));
         slowest.dedup();
         // So many are known to be within it, and one more than so many not to be.
@@ -168,7 +173,9 @@ impl Ahead {
         let base = || self.base[number].iter();
         match self.aim.as_ref()? {
             Aim::Slow { from_ns } => {
-                let marked = base().map(|&(ns, came_ns)| (came_ns, ns >= *from_ns));
+                let marked = base()
+                    .zip(&model.requests)
+                    .map(|(&(ns, came_ns), request)| (came_ns, request.counts && ns >= *from_ns));
                 Some(Box::new(Foresight::of(marked, Sees::Work)))
             }
             Aim::Types(types) => {

@@ -179,4 +179,24 @@ mod tests {
             "{note}"
         );
     }
+
+    #[test]
+    fn no_energy_is_spent_on_who_is_left_out() {
+        let (model, components) = grown(7, 20_000);
+        let mut arrivals: Vec<Ns> = model.arrivals_ns().collect();
+        arrivals.sort_unstable();
+        let until_ns = arrivals[arrivals.len() / 2 - 1];
+        let mut models = [model];
+        let windows = vec![(0, until_ns)];
+        Disturbed { windows }.leave_out(&mut models);
+        let changes = "latency=0ns,policy=oracle:energy=2.7";
+        let scenario = crate::parse(changes, &components).expect("a policy");
+        let told = crate::replay_all(&models, &scenario, &components);
+        let boosts = &told.loops[0].ledger.boosts;
+        assert!(!boosts.is_empty());
+        assert!(
+            boosts.iter().all(|one| one.from_ns > until_ns),
+            "{until_ns}"
+        );
+    }
 }

@@ -127,8 +127,12 @@ fn changes(text: &str) -> Vec<(usize, &str)> {
         rest.is_empty() || rest.starts_with(ROUTE) || rest.starts_with(RESOURCE) || is_plain
     };
     let ends_change = |before: &str| {
-        let value = before.rsplit_once('=').map(|(_, value)| value.trim());
-        value.is_some_and(|value| !value.contains(['/', '.']) || value.parse::<f64>().is_ok())
+        let Some((name, value)) = before.rsplit_once('=') else {
+            return false;
+        };
+        let (name, value) = (name.trim_start(), value.trim());
+        let is_named = name.starts_with(ROUTE) || name.starts_with(RESOURCE);
+        !is_named || !value.contains(['/', '.']) || value.parse::<f64>().is_ok()
     };
     let commas = text.match_indices(',').map(|(at, _)| at);
     let mut start = 0;

@@ -32,14 +32,18 @@ pub struct FrontierPoint {
     pub beaten_by: Option<String>,
 }
 
-/// Marks who is beaten.
-pub(crate) fn mark(points: &mut [FrontierPoint]) {
+/// Marks who is beaten, among those with the same lever; it is none for who drives nothing, which is
+/// compared with all.
+pub(crate) fn mark<L: PartialEq>(points: &mut [(FrontierPoint, Option<L>)]) {
     let beats = |one: &FrontierPoint, other: &FrontierPoint| {
         let (less, cheaper) = (one.reduction - other.reduction, other.energy - one.energy);
         less >= 0.0 && cheaper >= 0.0 && (less > 0.0 || cheaper > 0.0)
     };
-    let beaten_by = |point: &FrontierPoint| {
-        let by = points.iter().filter(|one| beats(one, point));
+    let beaten_by = |(point, lever): &(FrontierPoint, Option<L>)| {
+        let alike = points
+            .iter()
+            .filter(|(_, other)| lever.is_none() || other.is_none() || lever == other);
+        let by = alike.map(|(one, _)| one).filter(|one| beats(one, point));
         // Of equals the first.
         let best = by.reduce(|best, one| {
             if one.reduction > best.reduction
@@ -53,7 +57,7 @@ pub(crate) fn mark(points: &mut [FrontierPoint]) {
         best.map(|one| one.name.clone())
     };
     let all: Vec<Option<String>> = points.iter().map(beaten_by).collect();
-    for (point, by) in points.iter_mut().zip(all) {
+    for ((point, _), by) in points.iter_mut().zip(all) {
         point.beaten_by = by;
     }
 }
@@ -62,36 +66,48 @@ pub(crate) fn mark(points: &mut [FrontierPoint]) {
 mod tests {
     use super::*;
 
-    fn marked(points: &[(&str, f64, f64)]) -> Vec<(String, Option<String>)> {
-        let mut all: Vec<FrontierPoint> = points
+    /// Of schemes with a lever each, by number.
+    fn marked(points: &[(&str, f64, f64, Option<u32>)]) -> Vec<(String, Option<String>)> {
+        let mut all: Vec<(FrontierPoint, Option<u32>)> = points
             .iter()
-            .map(|&(name, reduction, energy)| FrontierPoint {
-                name: name.to_owned(),
-                reduction,
-                reduction_interval: None,
-                energy,
-                beaten_by: None,
+            .map(|&(name, reduction, energy, lever)| {
+                let point = FrontierPoint {
+                    name: name.to_owned(),
+                    reduction,
+                    reduction_interval: None,
+                    energy,
+                    beaten_by: None,
+                };
+                (point, lever)
             })
             .collect();
         mark(&mut all);
         all.into_iter()
-            .map(|one| (one.name, one.beaten_by))
+            .map(|(one, _)| (one.name, one.beaten_by))
             .collect()
     }
 
     #[test]
     fn on_the_frontier_is_who_nobody_beats() {
         let told = marked(&[
-            ("unchanged", 0.0, 1.0),
-            ("peak", 0.4, 2.7),
-            ("worse", 0.1, 1.2),
-            ("good", 0.3, 1.1),
-            ("better", 0.35, 1.15),
-            ("longer", -0.1, 1.1),
-            ("good again", 0.3, 1.1),
+            ("unchanged", 0.0, 1.0, None),
+            ("peak", 0.4, 2.7, Some(1)),
+            ("worse", 0.1, 1.2, Some(1)),
+            ("good", 0.3, 1.1, Some(1)),
+            ("better", 0.35, 1.15, Some(1)),
+            ("longer", -0.1, 1.1, Some(1)),
+            ("good again", 0.3, 1.1, Some(1)),
+            ("slower lever", 0.2, 1.3, Some(2)),
         ]);
         let by = |name: &str| told.iter().find(|one| one.0 == name).unwrap().1.as_deref();
-        for name in ["unchanged", "peak", "good", "better", "good again"] {
+        for name in [
+            "unchanged",
+            "peak",
+            "good",
+            "better",
+            "good again",
+            "slower lever",
+        ] {
             assert_eq!(by(name), None, "{name}");
         }
         assert_eq!(by("worse"), Some("better"));

@@ -3,8 +3,7 @@
 //!
 //! A replay is not slowed by its own looks, but without this it would boost what nobody saw live.
 
-use bobtail_policy::{Look, Looks, Used};
-use bobtail_trace::record::Ns;
+use bobtail_policy::{Look, Looks, Pause, Used};
 
 use crate::scheme::{Drive, Scheme};
 
@@ -31,15 +30,15 @@ impl Glances {
         })
     }
 
-    /// Counts a look; when the next is to be, where the loop worked for `loops_ns` so far.
-    pub(crate) fn next_ns(&mut self, look: Look, loops_ns: u64) -> Ns {
+    /// Counts a look; what follows from it, where the loop worked for `loops_ns` so far.
+    pub(crate) fn pause(&mut self, look: Look, loops_ns: u64) -> Pause {
         self.count += 1;
         let used = Used {
             own_ns: self.count * LOOK_NS,
             looks: self.count,
             loops_ns,
         };
-        self.looks.pause(look, used).until_ns
+        self.looks.pause(look, used)
     }
 }
 
@@ -65,7 +64,7 @@ mod tests {
                 is_idle: false,
                 is_boosted: false,
             };
-            now_ns = glances.next_ns(look, now_ns / 2);
+            now_ns = glances.pause(look, now_ns / 2).until_ns;
             looks += 1;
         }
         // 2 % of half a second, at 15 µs each; before the first 50 ms were seen as often as wanted.

@@ -114,6 +114,13 @@ impl Ledger {
         }
     }
 
+    /// At the end: what was boosted before the first request is not told, as it is not charged.
+    pub(crate) fn close(&mut self, now: Ns) {
+        self.end_boost(now);
+        let from_ns = self.from_ns;
+        self.boosts.retain(|one| one.to_ns > from_ns);
+    }
+
     pub(crate) fn end_boost(&mut self, now: Ns) {
         if std::mem::take(&mut self.is_boosted)
             && let Some(last) = self.boosts.last_mut()

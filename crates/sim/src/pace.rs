@@ -43,6 +43,8 @@ pub(crate) struct Pace {
     /// Until then everything happened.
     at_ns: Ns,
     is_asleep: bool,
+    /// Since when nothing was to be done, as far as who looks knows.
+    idle_since_ns: Option<Ns>,
     /// What the sensor shows.
     collection: Option<Collection>,
     queue_length: u32,
@@ -76,6 +78,7 @@ impl Pace {
             glances: Glances::of(drive),
             at_ns: 0,
             is_asleep: true,
+            idle_since_ns: None,
             collection: None,
             queue_length: 0,
             head_ns: None,
@@ -164,6 +167,11 @@ impl Pace {
 
     /// The same while the loop sleeps: who looks then finds nothing, and soon looks no more.
     pub(crate) fn sleep(&mut self, until_ns: Ns) {
+        if self.glances.is_some() {
+            // Decides when it looks, and whether it is woken, as the live driver does.
+            self.pass(until_ns);
+            return;
+        }
         let asleep_ns = self.at_ns.saturating_add(IDLE_NS);
         self.pass(until_ns.min(asleep_ns));
         if until_ns <= asleep_ns {
@@ -172,15 +180,6 @@ impl Pace {
         while self.asked != Speed::Base && self.look_ns < until_ns {
             self.pass(self.look_ns);
             self.happen();
-        }
-        // While more is owed than one look, who decides does not hear that the loop goes to work.
-        if self.glances.is_some() && self.look_ns != NEVER {
-            if self.look_ns >= until_ns {
-                self.pass(until_ns);
-                return;
-            }
-            self.pass(self.look_ns);
-            self.glance(true, self.at_ns.saturating_add(ASLEEP_NS));
         }
         self.is_asleep = true;
         self.look_ns = NEVER;
@@ -272,7 +271,7 @@ impl Pace {
 
     /// What it came to at the end.
     pub(crate) fn finish(mut self) -> Ledger {
-        self.ledger.end_boost(self.at_ns);
+        self.ledger.close(self.at_ns);
         self.gear.let_go(self.at_ns);
         self.ledger
     }
@@ -319,23 +318,33 @@ impl Pace {
         if speed != self.asked {
             self.ask(now, speed, reasons);
         }
-        let again_ns = look_again_ns.unwrap_or(now.saturating_add(ASLEEP_NS));
-        let paid_ns = self.glance(false, again_ns);
+        let paid_ns = self.glance(&reading, look_again_ns);
         // A look at once again would be for ever.
         self.look_ns = look_again_ns.map_or(NEVER, |ns| ns.max(paid_ns).max(now + 1));
     }
 
-    /// Counts a look; until when there shall be no other but for a collection.
-    fn glance(&mut self, is_idle: bool, again_ns: Ns) -> Ns {
-        let loops_ns = self.reading().busy_ns();
-        let look = Look {
-            now_ns: self.at_ns,
-            again_ns,
-            is_idle,
-            is_boosted: self.asked == Speed::Peak,
+    /// Counts a look; until when there shall be no other but for a collection, or for work where
+    /// who decides is asleep.
+    fn glance(&mut self, reading: &Reading, again_ns: Option<Ns>) -> Ns {
+        let Some(glances) = &mut self.glances else {
+            return 0;
         };
-        let glances = self.glances.as_mut();
-        glances.map_or(0, |glances| glances.next_ns(look, loops_ns))
+        let now_ns = self.at_ns;
+        let is_boosted = self.asked == Speed::Peak;
+        let is_working = reading.head_ns > 0 || reading.collection.is_some() || is_boosted;
+        self.idle_since_ns = match self.idle_since_ns {
+            _ if is_working => None,
+            since_ns => since_ns.or(Some(now_ns)),
+        };
+        let look = Look {
+            now_ns,
+            again_ns: again_ns.unwrap_or(now_ns.saturating_add(ASLEEP_NS)),
+            is_idle: self.idle_since_ns.is_some_and(|ns| now_ns - ns >= IDLE_NS),
+            is_boosted,
+        };
+        let pause = glances.pause(look, reading.busy_ns());
+        self.is_asleep = pause.is_wakeable;
+        pause.until_ns
     }
 
     fn ask(&mut self, now: Ns, speed: Speed, reasons: Reasons) {

@@ -3,7 +3,7 @@
 //! From the work itself, not from how long a replay was busy: one that falls behind is busy all the
 //! time, and how far behind it is depends on how long was recorded.
 
-use crate::model::{EventIx, Model, Trigger};
+use crate::model::{Action, EventIx, Model, Trigger};
 use crate::scenario::Scenario;
 
 /// See the module.
@@ -11,13 +11,13 @@ use crate::scenario::Scenario;
 pub(crate) struct Uses {
     pub of_loop: f64,
     pub pool: f64,
-    /// How long what was recorded takes under this load.
-    span_ns: f64,
+    /// What the loop works for that.
+    work_ns: u64,
 }
 
 impl Uses {
-    /// Of what was recorded between the first arrival and the last response, by the time that it
-    /// takes under this load.
+    /// Of what was recorded between the first arrival and the last response. The load comes as
+    /// often as the scenario has it; intervals and what else comes of itself, as in the recording.
     pub(crate) fn of(
         model: &Model,
         scenario: &Scenario,
@@ -26,27 +26,41 @@ impl Uses {
         delay_ns: &[u64],
         threads: u32,
     ) -> Self {
-        let span_ns = (model.span_ns.1 - model.span_ns.0).max(1) as f64 / scenario.rate;
-        let (mut loop_ns, mut pool_ns) = (0, 0);
-        for ix in model.span_events.0..model.span_events.1 {
-            let event = &model.events[ix];
-            loop_ns += if event.woken { 0 } else { lead_ns[ix] };
-            loop_ns += duration_ns[model.steps_of(ix as EventIx)]
-                .iter()
-                .sum::<u64>();
+        let span_ns = (model.span_ns.1 - model.span_ns.0).max(1) as f64;
+        let mut is_of_load = vec![false; model.events.len()];
+        let (mut loop_ns, mut pool_ns) = ([0; 2], [0; 2]);
+        for (ix, event) in model.events.iter().enumerate() {
+            if let Trigger::Arrival { is_load, .. } = event.trigger {
+                is_of_load[ix] = is_load;
+            }
+            let steps = model.steps_of(ix as EventIx);
+            for step in &model.steps[steps.clone()] {
+                if let Action::Release(released) = step.action {
+                    is_of_load[released as usize] |= is_of_load[ix];
+                }
+            }
+            if !(model.span_events.0..model.span_events.1).contains(&ix) {
+                continue;
+            }
+            let kind = usize::from(is_of_load[ix]);
+            loop_ns[kind] += if event.woken { 0 } else { lead_ns[ix] };
+            loop_ns[kind] += duration_ns[steps].iter().sum::<u64>();
             if let Trigger::Job { .. } = event.trigger {
-                pool_ns += delay_ns[ix];
+                pool_ns[kind] += delay_ns[ix];
             }
         }
+        let used = |[other_ns, load_ns]: [u64; 2]| {
+            (other_ns as f64 + load_ns as f64 * scenario.rate) / span_ns
+        };
         Self {
-            span_ns,
-            of_loop: loop_ns as f64 / span_ns,
-            pool: pool_ns as f64 / span_ns / f64::from(threads.max(1)),
+            of_loop: used(loop_ns),
+            pool: used(pool_ns) / f64::from(threads.max(1)),
+            work_ns: loop_ns.iter().sum(),
         }
     }
 
     /// Of the loop, if it works so long for the same.
     pub(crate) fn share(&self, busy_ns: u64) -> f64 {
-        busy_ns as f64 / self.span_ns
+        self.of_loop * busy_ns as f64 / self.work_ns.max(1) as f64
     }
 }

@@ -186,24 +186,24 @@ fn frontier(
     };
     let driven = outcomes.iter().zip(scenarios);
     let driven = driven.filter(|(_, (_, scenario))| scenario.changes_policy_alone());
-    let mut points: Vec<FrontierPoint> = driven
-        .filter_map(|(one, _)| point(one, one.policy.as_ref()?.energy))
+    let mut points: Vec<_> = driven
+        .filter_map(|(one, (_, scenario))| {
+            let lever = scenario.drive.map(|drive| (drive.lever, drive.budget));
+            Some((point(one, one.policy.as_ref()?.energy)?, lever))
+        })
         .collect();
     if points.is_empty() {
         return None;
     }
-    let base = point(unchanged, 1.0)?;
-    points.insert(
-        0,
-        FrontierPoint {
-            reduction_interval: None,
-            ..base
-        },
-    );
+    let base = FrontierPoint {
+        reduction_interval: None,
+        ..point(unchanged, 1.0)?
+    };
+    points.insert(0, (base, None));
     mark(&mut points);
     Some(Frontier {
         percentile: unchanged.percentiles.first()?.percentile,
-        points,
+        points: points.into_iter().map(|(one, _)| one).collect(),
     })
 }
 

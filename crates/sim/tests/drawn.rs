@@ -88,6 +88,36 @@ fn the_use_of_the_loop_is_that_at_the_speed_of_the_policy() {
 }
 
 #[test]
+fn what_comes_of_itself_does_not_come_with_the_load() {
+    let drawn = draw(
+        r#"
+        open 1 server
+        open 2 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "/a"
+        10ms sink 1 200
+             end
+             poll for=10ms
+        20ms begin #2 timer op=9 ready=20ms
+        30ms end
+             poll for=10ms
+        40ms begin #3 read handle=2 ready=40ms
+             source 2 "/b"
+        50ms sink 2 200
+             end
+    "#,
+    );
+    let log = capture(&drawn).expect("the drawing can be replayed");
+    let mut components = Components::new();
+    let model = Model::of(&log, |id| Some(drawn.text(id)), &mut components).unwrap();
+    for (changes, expected) in [("rate=1", 0.6), ("rate=1.5", 0.8), ("rate=0.5", 0.4)] {
+        let scenario = parse(changes, &components).expect("changes");
+        let told = replay(&model, &scenario, &components).loop_use;
+        assert!((told - expected).abs() < 1e-6, "{changes}: {told}");
+    }
+}
+
+#[test]
 fn an_oracle_boosts_from_when_a_request_comes_that_something_else_brings() {
     let drawing = r#"
         open 1 server

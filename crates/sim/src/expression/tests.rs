@@ -115,6 +115,7 @@ fn errors_tell_where_and_what_is_nearest() {
         error("gc=1x"),
         "`1x` at position 4 of `gc=1x` is not a factor of time from 0 to 100"
     );
+    assert!(error("gc=0.5x,jit=0.5").contains("`0.5x` at position 4 of"));
     assert!(error("gc=-1").contains("position 4"));
     assert!(error("gc=NaN").contains("position 4"));
     assert!(error("pool=2.5").contains("a whole number of threads"));
