@@ -58,7 +58,7 @@ pub struct Deadline {
 impl Default for Deadline {
     fn default() -> Self {
         Self {
-            share: 0.2,
+            share: 0.17,
             chance: 0.5,
             collections: Collections::All,
             hold_ns: 0,

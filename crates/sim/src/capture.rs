@@ -25,6 +25,8 @@ pub struct Capture {
     graph: Graph,
     log: Log,
     previous_end_ns: Ns,
+    /// The end of the last event before records were lost.
+    lost_from_ns: Option<Ns>,
     /// When the loop turned to the kernel after the last event.
     turned_ns: Option<Ns>,
     polled_ns: Ns,
@@ -52,6 +54,8 @@ pub struct Log {
     pub(crate) pauses: u64,
     /// Records that were lost with events, so that what depends on them is not known.
     pub(crate) losses: u64,
+    /// Time between events that records were lost of: what came meanwhile may be gone as a whole.
+    pub(crate) lost_ns: Ns,
     pub(crate) too_many: bool,
 }
 
@@ -137,6 +141,7 @@ impl Capture {
                 ..Log::default()
             },
             previous_end_ns: 0,
+            lost_from_ns: None,
             turned_ns: None,
             polled_ns: 0,
             polled_before_ns: 0,
@@ -174,6 +179,9 @@ impl Capture {
         if self.log.events.len() == EVENTS_MAX {
             self.log.too_many = true;
             return;
+        }
+        if let Some(from_ns) = self.lost_from_ns.take() {
+            self.log.lost_ns += ended.begin_ns.saturating_sub(from_ns);
         }
         let mut taken_ns = ended.begin_ns;
         let mut free_ns = self.turned_ns.take().unwrap_or(ended.begin_ns);
@@ -273,6 +281,9 @@ impl Capture {
                 );
                 if is_break || events > 0 {
                     self.log.losses += count.max(1);
+                    if is_break && !self.log.events.is_empty() {
+                        self.lost_from_ns.get_or_insert(self.previous_end_ns);
+                    }
                     // What it did there is not known, so it was free.
                     self.turned_ns.get_or_insert(self.previous_end_ns);
                 }

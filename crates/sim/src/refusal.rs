@@ -22,6 +22,17 @@ pub enum Refusal {
         losses: u64,
     },
     #[error(
+        "too much was lost for a replay: {} of {} ms, with {losses} losses of records; record again \
+         with a larger --max-size",
+        lost_ns / 1_000_000,
+        span_ns / 1_000_000
+    )]
+    Gaps {
+        lost_ns: u64,
+        span_ns: u64,
+        losses: u64,
+    },
+    #[error(
         "recording paused {pauses} times: what went on meanwhile is not known; record again \
          without --every"
     )]
@@ -37,6 +48,8 @@ pub enum Refusal {
 
 /// One in so many requests may lack its history.
 const LACKING_ONCE_IN: u64 = 100;
+/// This part of the time may be lost, with all requests in it.
+const LOST_PART: u64 = 20;
 /// One in so many may lack its response: those under way at the end do.
 const UNFINISHED_ONCE_IN: u64 = 2;
 
@@ -55,6 +68,17 @@ impl Log {
             return Err(Refusal::Lossy {
                 truncated: self.truncated,
                 requests,
+                losses: self.losses,
+            });
+        }
+        let span_ns = match (self.events.first(), self.events.last()) {
+            (Some(first), Some(last)) => last.ended.end_ns - first.ended.begin_ns,
+            _ => 0,
+        };
+        if self.lost_ns * LOST_PART > span_ns {
+            return Err(Refusal::Gaps {
+                lost_ns: self.lost_ns,
+                span_ns,
                 losses: self.losses,
             });
         }

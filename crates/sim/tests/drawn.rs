@@ -307,6 +307,29 @@ fn who_waits_for_anothers_work_goes_on_at_once_when_it_is_there_before() {
 }
 
 #[test]
+fn a_gap_is_refused_though_all_that_came_in_it_is_missing() {
+    let request = |at: u32, handle: u32| {
+        format!(
+            "open {handle} server
+             {at}ms begin read handle={handle} ready={at}ms
+                    source {handle} \"/a\"
+             {end}ms sink {handle} 200
+                    end
+                    poll for=1ms\n",
+            end = at + 1,
+        )
+    };
+    let before: String = (0..200).map(|n| request(2 * n, n + 1)).collect();
+    let after: String = (0..200).map(|n| request(450 + 2 * n, n + 201)).collect();
+    let message = capture(&draw(&format!("{before}loss overwritten count=3\n{after}")))
+        .expect_err("it is refused")
+        .to_string();
+    // From 399 to 450 ms; of the request after it nobody knows what it waited for.
+    let expected = "too much was lost for a replay: 51 of 849 ms, with 3 losses of records";
+    assert!(message.starts_with(expected), "{message}");
+}
+
+#[test]
 fn what_cannot_be_known_is_refused() {
     let refused = |drawing: &str| {
         capture(&draw(drawing))
