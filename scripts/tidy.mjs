@@ -27,7 +27,7 @@ const PURE = {
     'serde_json',
     'thiserror',
   ],
-  'bobtail-policy': ['serde', 'thiserror'],
+  'bobtail-policy': ['libm', 'serde', 'thiserror'],
   'bobtail-sim': [
     'bobtail-trace',
     'bobtail-graph',

@@ -22,8 +22,8 @@ pub enum Refusal {
         losses: u64,
     },
     #[error(
-        "too much was lost for a replay: {} of {} ms, with {losses} losses of records; record again \
-         with a larger --max-size",
+        "too much was lost for a replay: {} of {} ms, with {losses} losses of records; record \
+         again with a larger --max-size",
         lost_ns / 1_000_000,
         span_ns / 1_000_000
     )]
