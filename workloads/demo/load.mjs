@@ -25,7 +25,7 @@ function seeded(seed) {
 
 /** Every request of the run with the moment it is due, in order. */
 function schedule() {
-  const random = seeded(20_191_121);
+  const random = seeded(Number(process.env.SEED ?? 20_191_121));
   const due = [];
   let atS = 0;
   while (atS < DURATION_S) {

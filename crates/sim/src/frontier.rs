@@ -32,7 +32,7 @@ pub struct FrontierPoint {
     pub beaten_by: Option<String>,
 }
 
-/// Marks who is beaten, among those with the same lever; it is none for who drives nothing, which is
+/// Marks who is beaten, among those with the same lever; it is none for who drives nothing, and is
 /// compared with all.
 pub(crate) fn mark<L: PartialEq>(points: &mut [(FrontierPoint, Option<L>)]) {
     let beats = |one: &FrontierPoint, other: &FrontierPoint| {
