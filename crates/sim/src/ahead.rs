@@ -189,8 +189,8 @@ impl Ahead {
                 percentile,
                 latency_ns,
             } => {
-                let requests = model.requests.len();
-                let rubik = Rubik::new(requests, latency_ns, percentile, &drive.lever);
+                let counts = model.requests.iter().map(|one| one.counts).collect();
+                let rubik = Rubik::new(counts, latency_ns, percentile, &drive.lever);
                 Some(Box::new(rubik))
             }
         }

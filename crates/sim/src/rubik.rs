@@ -45,6 +45,8 @@ pub(crate) struct Rubik {
     /// Of each request, when it came; [`NEVER`] until then.
     came_ns: Vec<Ns>,
     is_answered: Vec<bool>,
+    /// Of each request, whether it is in percentiles: the tail asked for is that of these.
+    counts: Vec<bool>,
     open: Open,
     /// What the last ones needed, oldest first.
     recent: VecDeque<Needed>,
@@ -65,8 +67,10 @@ struct Needed {
 }
 
 impl Rubik {
-    /// For a loop with so many requests, of which the percentile `tail` shall be within a target.
-    pub(crate) fn new(requests: usize, target_ns: u64, tail: f64, lever: &ReplayedLever) -> Self {
+    /// For a loop with these requests, of which the percentile `tail` of those that count shall be
+    /// within a target.
+    pub(crate) fn new(counts: Vec<bool>, target_ns: u64, tail: f64, lever: &ReplayedLever) -> Self {
+        let requests = counts.len();
         Self {
             speeds: speeds(lever),
             lever_ns: lever.latency_ns,
@@ -75,6 +79,7 @@ impl Rubik {
             expected: BinaryHeap::new(),
             came_ns: vec![NEVER; requests],
             is_answered: vec![false; requests],
+            counts,
             open: Open::default(),
             recent: VecDeque::new(),
             recent_max: RECENT_LEAST.max((REQUESTS_BEYOND / (1.0 - tail / 100.0)).ceil() as usize),
@@ -174,6 +179,9 @@ impl Follower for Rubik {
         let Some(progress) = self.open.answer(request, came_ns, now) else {
             return false;
         };
+        if !self.counts[request as usize] {
+            return true;
+        }
         if self.recent.len() == self.recent_max {
             self.recent.pop_front();
         }

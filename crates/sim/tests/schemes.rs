@@ -67,6 +67,14 @@ fn rubik_takes_the_lowest_frequency_at_which_a_request_meets_its_target() {
 }
 
 #[test]
+fn rubik_learns_from_requests_that_count() {
+    // 31 of 34 come after warm-up: too few to know anything by.
+    let warmed = alike(34, "").replacen("open 4 server", "mark warmup-end\nopen 4 server", 1);
+    let (told, _) = replayed(&warmed, "latency=0ns,policy=rubik:target=10ms");
+    assert_eq!(told.loops[0].latencies_ns, [6_500_000; 31]);
+}
+
+#[test]
 fn rubik_hurries_for_who_waits_in_line() {
     // The first is at 2.8 GHz when the second comes, 1 ms later: 20 ms are more than any speed does
     // in 9.49 ms. Of the first 1.077 ms are done, the rest takes 5.8 ms, then the second 6.5 ms.
