@@ -78,7 +78,7 @@ impl SavedState {
     /// # Errors
     ///
     /// [`ControlError::Changed`] for the first that does not.
-    pub(crate) fn check_unchanged(&self, host: &Host) -> Result<(), ControlError> {
+    pub fn check_unchanged(&self, host: &Host) -> Result<(), ControlError> {
         for setting in &self.settings {
             let SavedSetting::File { place, value } = setting else {
                 continue;

@@ -46,7 +46,7 @@ pub use decision::{Decider, Decision, LeverFacts, Reasons};
 pub use energy::{ModelledEnergy, relative_power};
 pub use error::{PolicyError, Problem};
 pub use gc_boost::GcBoost;
-pub use looks::{ASLEEP_NS, Look, Looks, Pause};
+pub use looks::{ASLEEP_NS, IDLE_NS, Idle, Look, Looks, Pause};
 pub use paced::Paced;
 pub use policy::Policy;
 pub use queue_boost::QueueBoost;

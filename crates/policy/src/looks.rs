@@ -16,6 +16,27 @@ pub const ASLEEP_NS: u64 = 10_000_000;
 /// than its policy wants, whatever that costs.
 const BOOSTED_NS: u64 = 500_000;
 
+/// Without work for so long, who looks waits for a loop that goes to work instead.
+pub const IDLE_NS: u64 = 2_000_000;
+
+/// Since when looks found nothing to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Idle {
+    since_ns: Option<u64>,
+}
+
+impl Idle {
+    /// Takes a look in; whether there was nothing to do for a while.
+    pub fn is_idle(&mut self, now_ns: u64, is_working: bool) -> bool {
+        self.since_ns = match self.since_ns {
+            _ if is_working => None,
+            since_ns => since_ns.or(Some(now_ns)),
+        };
+        self.since_ns
+            .is_some_and(|since_ns| now_ns - since_ns >= IDLE_NS)
+    }
+}
+
 /// What a look found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {

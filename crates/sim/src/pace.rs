@@ -4,8 +4,8 @@
 //! the same queue, the same head, the same sums, looked at when the same things happen.
 
 use bobtail_policy::{
-    ASLEEP_NS, Collection, CollectionKind, Decider, Decision, LeverFacts, Look, LoopTotals,
-    Reading, Reasons, Speed,
+    ASLEEP_NS, Collection, CollectionKind, Decider, Decision, IDLE_NS, Idle, LeverFacts, Look,
+    LoopTotals, Reading, Reasons, Speed,
 };
 use bobtail_trace::record::Ns;
 
@@ -17,8 +17,6 @@ use crate::ledger::{Boost, Ledger};
 use crate::model::NO_REQUEST;
 use crate::scheme::{Drive, Scheme};
 
-/// Without work for so long, the live driver sleeps until the loop goes to work.
-const IDLE_NS: u64 = 2_000_000;
 /// A turn of the loop in which nothing was dispatched and that was shorter ran no callback.
 const TURN_NS: u64 = 2_000;
 const NEVER: Ns = Ns::MAX;
@@ -43,8 +41,8 @@ pub(crate) struct Pace {
     /// Until then everything happened.
     at_ns: Ns,
     is_asleep: bool,
-    /// Since when nothing was to be done, as far as who looks knows.
-    idle_since_ns: Option<Ns>,
+    /// As far as who looks knows.
+    idle: Idle,
     /// What the sensor shows.
     collection: Option<Collection>,
     queue_length: u32,
@@ -78,7 +76,7 @@ impl Pace {
             glances: Glances::of(drive),
             at_ns: 0,
             is_asleep: true,
-            idle_since_ns: None,
+            idle: Idle::default(),
             collection: None,
             queue_length: 0,
             head_ns: None,
@@ -332,14 +330,10 @@ impl Pace {
         let now_ns = self.at_ns;
         let is_boosted = self.asked == Speed::Peak;
         let is_working = reading.head_ns > 0 || reading.collection.is_some() || is_boosted;
-        self.idle_since_ns = match self.idle_since_ns {
-            _ if is_working => None,
-            since_ns => since_ns.or(Some(now_ns)),
-        };
         let look = Look {
             now_ns,
             again_ns: again_ns.unwrap_or(now_ns.saturating_add(ASLEEP_NS)),
-            is_idle: self.idle_since_ns.is_some_and(|ns| now_ns - ns >= IDLE_NS),
+            is_idle: self.idle.is_idle(now_ns, is_working),
             is_boosted,
         };
         let pause = glances.pause(look, reading.busy_ns());

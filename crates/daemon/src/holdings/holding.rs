@@ -103,7 +103,7 @@ impl Holding {
         now: Duration,
     ) -> Result<(), HoldError> {
         if matches!(self.state, State::Idle { .. }) {
-            if !self.is_as_saved(host) {
+            if self.actuator.saved().check_unchanged(host).is_err() {
                 self.open_anew(host)?;
             }
             let raised = self.raise_opened(journal, value, now);
@@ -263,20 +263,6 @@ impl Holding {
         };
         let same = |(stood, text): &(PathBuf, String)| stood == path && text == reads;
         is_set && self.stood.iter().any(same)
-    }
-
-    /// Whether nobody else has changed what the journal would put back.
-    fn is_as_saved(&self, host: &Host) -> bool {
-        self.actuator
-            .saved()
-            .settings
-            .iter()
-            .all(|setting| match setting {
-                SavedSetting::File { place, value } => {
-                    host.read(place).is_ok_and(|found| found == *value)
-                }
-                _ => true,
-            })
     }
 
     /// Opens the lever again, with what it says now as what it goes back to.

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 
 use bobtail_control::{Actuator, ControlError};
 use bobtail_policy::{
-    ASLEEP_NS, Decider, Decision, LeverFacts, Look, Looks, Policy, Reading, Reasons, Speed, Used,
+    ASLEEP_NS, Decider, Decision, Idle, LeverFacts, Look, Looks, Policy, Reading, Reasons, Speed,
+    Used,
 };
 
 use crate::act::counters::{Counters, Counts};
@@ -18,8 +19,6 @@ use crate::act::sensed_loops;
 use crate::act::senses;
 use crate::clock::{monotonic_ns, thread_cpu_ns};
 
-/// Without work for so long, the driver waits for the loop instead of looking.
-const IDLE_NS: u64 = 2_000_000;
 /// A loop that has been in one event for so long hangs: whatever its policy wants, it gets base
 /// speed until it turns again. Nobody is served by its boost, and the driver, which is a thread of
 /// its own, tells a bobtaild that the process lives.
@@ -95,8 +94,7 @@ pub struct Driver {
     /// By number of the loop: what decides for it.
     deciders: Vec<(usize, Box<dyn Decider>)>,
     speed: Option<Speed>,
-    /// Since when nothing was to be done; 0 something is.
-    idle_since_ns: u64,
+    idle: Idle,
     counters: &'static Counters,
     counts: Counts,
     looks: Looks,
@@ -129,7 +127,7 @@ impl Driver {
             actuator,
             deciders: Vec::new(),
             speed: None,
-            idle_since_ns: 0,
+            idle: Idle::default(),
             counters,
             counts: Counts::default(),
             looks,
@@ -176,16 +174,11 @@ impl Driver {
         let is_working = readings
             .iter()
             .any(|(_, reading)| reading.head_ns > 0 || reading.collection.is_some());
-        if is_working || speed == Speed::Peak {
-            self.idle_since_ns = 0;
-        } else if self.idle_since_ns == 0 {
-            self.idle_since_ns = now_ns;
-        }
+        let is_idle = self
+            .idle
+            .is_idle(now_ns, is_working || speed == Speed::Peak);
         self.set(now_ns, speed, reasons)?;
-        Ok(Next {
-            look_ns,
-            is_idle: self.idle_since_ns != 0 && now_ns - self.idle_since_ns >= IDLE_NS,
-        })
+        Ok(Next { look_ns, is_idle })
     }
 
     fn decide(&mut self, index: usize, reading: &Reading) -> Decision {
@@ -291,7 +284,7 @@ mod tests {
     use super::*;
     use bobtail_control::gauge::Gauge;
     use bobtail_control::{Applied, Asked, Lever, SavedState, SelfTest};
-    use bobtail_policy::{Collection, CollectionKind};
+    use bobtail_policy::{Collection, CollectionKind, IDLE_NS};
     use std::sync::{Arc, Mutex};
 
     /// Notes what is asked of it.
