@@ -9,10 +9,8 @@ use crate::actuator::Actuator;
 use crate::cpufreq::min_max::CpufreqMinMax;
 use crate::cpufreq::userspace::CpufreqUserspace;
 use crate::emulated;
-use crate::energy::{EnergySource, energy_sources};
 use crate::energy_preference;
 use crate::error::ControlError;
-use crate::gauge::Gauge;
 use crate::group::quota::Quota;
 use crate::group::{CpuGroup, burst};
 use crate::host::{Host, Place};
@@ -34,6 +32,8 @@ const BEST_FIRST: [LeverKind; 7] = [
     LeverKind::Burst,
 ];
 
+const PINS: &str = "holds its base between boosts; only by name, or with a base to hold";
+
 /// Levers that go by one word on the command line, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Family {
@@ -43,9 +43,11 @@ pub struct Family {
     drivers: &'static [&'static str],
 }
 
+const AUTO: Family = family("auto", &BEST_FIRST, &[]);
+
 /// Every word there is, but for the imitation's: it is started and not found.
 const FAMILIES: [Family; 11] = [
-    family("auto", &BEST_FIRST, &[]),
+    AUTO,
     family(
         "cpufreq",
         &[LeverKind::CpufreqUserspace, LeverKind::CpufreqMinMax],
@@ -83,9 +85,47 @@ const fn family(
 }
 
 impl Family {
+    /// All of them.
+    pub fn auto() -> Self {
+        AUTO
+    }
+
     /// The levers that go by this word.
     pub fn named(word: &str) -> Option<Self> {
         FAMILIES.into_iter().find(|family| family.word == word)
+    }
+
+    /// The best of them that `open` gives.
+    pub fn best<T>(
+        &self,
+        asked: &Asked,
+        mut open: impl FnMut(LeverKind) -> Result<T, ControlError>,
+    ) -> Choice<T> {
+        let mut passed_over = vec![];
+        for &kind in self.kinds {
+            let error = match open(kind) {
+                Ok(taken) if !self.passes_over(kind, asked) => {
+                    let taken = Some((kind, taken));
+                    return Choice { taken, passed_over };
+                }
+                Ok(_) => ControlError::Unavailable {
+                    lever: kind,
+                    why: PINS.to_owned(),
+                },
+                Err(error) => error,
+            };
+            passed_over.push(unavailable(kind, &error));
+        }
+        Choice {
+            taken: None,
+            passed_over,
+        }
+    }
+
+    /// Whether a kind that is there is only taken by its own name: one that holds a frequency also
+    /// between boosts, by itself the lowest, slows a service that did not ask for a base.
+    pub fn passes_over(&self, kind: LeverKind, asked: &Asked) -> bool {
+        kind == LeverKind::CpufreqUserspace && asked.base.is_none() && self.kinds.len() > 1
     }
 
     /// Why none of them can be here; none where one may.
@@ -127,122 +167,12 @@ pub struct LeverReport {
     pub lever: Option<Lever>,
 }
 
-/// All that this host offers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Survey {
-    /// Best first; the imitation last.
-    pub levers: Vec<LeverReport>,
-    pub energy: Vec<EnergySource>,
-    /// What `auto` takes; none where nothing real is there.
-    pub chosen: Option<LeverKind>,
-}
-
-impl Survey {
-    /// One line for people: what was chosen, or that nothing was, and why not the others.
-    pub fn summary(&self) -> String {
-        match self.chosen {
-            Some(kind) => line(&format!("lever {kind}"), &self.levers),
-            None => line("no lever on this host", &self.levers),
-        }
-    }
-}
-
-/// Looks at every lever and energy source of the host; changes nothing.
-pub fn survey(host: &Host, target: &Target) -> Survey {
-    let mut levers: Vec<LeverReport> = BEST_FIRST
-        .into_iter()
-        .map(|kind| match open(host, target, kind, &Asked::default()) {
-            Ok(actuator) => LeverReport {
-                kind,
-                is_available: true,
-                why_not: None,
-                lever: Some(actuator.lever().clone()),
-            },
-            Err(error) => unavailable(kind, &error),
-        })
-        .collect();
-    let first = levers.iter().find(|lever| lever.is_available);
-    let chosen = first.map(|lever| lever.kind);
-    levers.push(imitation());
-    Survey {
-        levers,
-        energy: energy_sources(host),
-        chosen,
-    }
-}
-
-/// What `auto` took, and what it would rather have taken.
+/// What was taken of a family.
 #[derive(Debug)]
-pub struct Chosen {
-    pub actuator: Box<dyn Actuator>,
+pub struct Choice<T> {
+    pub taken: Option<(LeverKind, T)>,
     /// Better kinds that this host does not have, or that do nothing on it; best first.
     pub passed_over: Vec<LeverReport>,
-}
-
-impl Chosen {
-    /// One line for people: what was taken, and why nothing better.
-    pub fn summary(&self) -> String {
-        let lever = self.actuator.lever();
-        line(
-            &format!("lever {}: {}", lever.kind, lever.about),
-            &self.passed_over,
-        )
-    }
-}
-
-/// Opens the best real lever of the host, or says why there is none. With a gauge each one is
-/// tested before it is taken, so that a lever that takes values and does nothing is passed over;
-/// that moves it for some ms per CPU and undoes it.
-///
-/// # Errors
-///
-/// The survey without a choice; its [`summary`](Survey::summary) tells people.
-pub fn auto(
-    host: &Host,
-    target: &Target,
-    asked: &Asked,
-    mut gauge: Option<&mut dyn Gauge>,
-) -> Result<Chosen, Box<Survey>> {
-    let mut passed_over = vec![];
-    for kind in BEST_FIRST {
-        let tested = open(host, target, kind, asked).and_then(|mut actuator| {
-            if let Some(gauge) = gauge.as_deref_mut() {
-                actuator.self_test(gauge)?;
-            }
-            Ok(actuator)
-        });
-        match tested {
-            Ok(actuator) => {
-                return Ok(Chosen {
-                    actuator,
-                    passed_over,
-                });
-            }
-            Err(error) => passed_over.push(unavailable(kind, &error)),
-        }
-    }
-    passed_over.push(imitation());
-    Err(Box::new(Survey {
-        levers: passed_over,
-        energy: energy_sources(host),
-        chosen: None,
-    }))
-}
-
-/// Some words, and in brackets the real levers that are not available.
-fn line(words: &str, levers: &[LeverReport]) -> String {
-    let real = levers
-        .iter()
-        .filter(|lever| lever.kind != LeverKind::Emulated);
-    let refused = real.filter_map(|lever| Some((lever.kind, lever.why_not.as_ref()?)));
-    let refused: Vec<_> = refused
-        .map(|(kind, why)| format!("{kind}: {why}"))
-        .collect();
-    if refused.is_empty() {
-        return words.to_owned();
-    }
-    format!("{words} ({})", refused.join("; "))
 }
 
 /// The imitation, of which only the rights are looked at: starting it would slow a CPU.

@@ -3,8 +3,8 @@
 use bobtail_control::energy::rapl::Rapl;
 use bobtail_control::energy::{EnergyKind, energy_sources};
 use bobtail_control::gauge::Gauge;
-use bobtail_control::survey::{Survey, Target, auto, open, survey};
-use bobtail_control::{Asked, ControlError, Domain, Host, LeverKind};
+use bobtail_control::survey::{Choice, Family, Target, open};
+use bobtail_control::{Actuator, Asked, ControlError, Domain, Host, LeverKind};
 use bobtail_policy::Speed;
 use bobtail_testkit::fake_kernel::{FakeKernel, FakePolicy, Fault};
 
@@ -17,25 +17,32 @@ fn target() -> Target {
     }
 }
 
-fn why_not(survey: &Survey, kind: LeverKind) -> String {
-    let report = survey
-        .levers
-        .iter()
-        .find(|lever| lever.kind == kind)
-        .unwrap();
-    report.why_not.clone().unwrap_or_default()
+/// What `auto` takes, with a gauge only what passes its test.
+fn auto(
+    host: &Host,
+    asked: &Asked,
+    mut gauge: Option<&mut dyn Gauge>,
+) -> Choice<Box<dyn Actuator>> {
+    Family::auto().best(asked, |kind| {
+        let mut lever = open(host, &target(), kind, asked)?;
+        if let Some(gauge) = gauge.as_deref_mut() {
+            lever.self_test(gauge)?;
+        }
+        Ok(lever)
+    })
+}
+
+fn why_not<T>(choice: &Choice<T>, kind: LeverKind) -> &str {
+    let report = choice.passed_over.iter().find(|lever| lever.kind == kind);
+    report.unwrap().why_not.as_deref().unwrap_or_default()
 }
 
 #[test]
 fn auto_takes_the_best_that_is_there() {
     let kernel = FakeKernel::with_cpus(2);
     kernel.group_v2("svc", "60000");
-    let chosen = || {
-        let found = survey(&kernel.host(), &target()).chosen;
-        let opened = auto(&kernel.host(), &target(), &Asked::default(), None).unwrap();
-        assert_eq!(Some(opened.actuator.lever().kind), found);
-        found.unwrap()
-    };
+    let with = |asked: &Asked| auto(&kernel.host(), asked, None).taken.unwrap().0;
+    let chosen = || with(&Asked::default());
     assert_eq!(chosen(), LeverKind::Quota);
     for cpu in 0..2 {
         kernel.cpufreq(&FakePolicy {
@@ -58,21 +65,27 @@ fn auto_takes_the_best_that_is_there() {
     }
     kernel.mend("sys/devices/system/cpu/cpufreq/policy0/scaling_min_freq");
     kernel.mend("sys/devices/system/cpu/cpufreq/policy1/scaling_min_freq");
-    assert_eq!(chosen(), LeverKind::CpufreqUserspace);
-    assert!(kernel.writes().is_empty(), "a survey only reads");
+    // Userspace would hold the lowest frequency where no base is told.
+    assert_eq!(chosen(), LeverKind::CpufreqMinMax);
+    let asked = Asked {
+        base: Some(2_600_000),
+        ..Asked::default()
+    };
+    assert_eq!(with(&asked), LeverKind::CpufreqUserspace);
+    let named = Family::named("cpufreq-userspace").unwrap();
+    let by_name = named.best(&Asked::default(), |kind| {
+        open(&kernel.host(), &target(), kind, &Asked::default())
+    });
+    assert!(by_name.taken.is_some());
+    assert!(kernel.writes().is_empty(), "to open one only reads");
 }
 
 #[test]
 fn no_lever_is_an_honest_answer_with_reasons() {
     let kernel = FakeKernel::with_cpus(1);
     kernel.put("proc/self/cgroup", "0::/");
-    let nothing = auto(&kernel.host(), &target(), &Asked::default(), None).unwrap_err();
-    assert_eq!(nothing.chosen, None);
-    assert!(
-        nothing.summary().starts_with("no lever on this host ("),
-        "{}",
-        nothing.summary()
-    );
+    let nothing = auto(&kernel.host(), &Asked::default(), None);
+    assert!(nothing.taken.is_none());
     assert_eq!(
         why_not(&nothing, LeverKind::CpufreqUserspace),
         "no cpufreq policy for CPUs [0]"
@@ -85,9 +98,7 @@ fn no_lever_is_an_honest_answer_with_reasons() {
         why_not(&nothing, LeverKind::IntelMinPerf),
         "the driver is not intel_pstate"
     );
-    let kinds: Vec<_> = nothing.levers.iter().map(|lever| lever.kind).collect();
-    assert_eq!(kinds.len(), 8);
-    assert_eq!(kinds.last(), Some(&LeverKind::Emulated));
+    assert_eq!(nothing.passed_over.len(), 7);
 }
 
 #[test]
@@ -122,20 +133,15 @@ fn several_clocks_move_as_one_and_only_those_of_the_target() {
 }
 
 #[test]
-fn this_machine_is_surveyed_and_left_as_it_is() {
-    let found = survey(&Host::default(), &target());
-    let told = serde_json::to_value(&found).unwrap();
-    assert_eq!(told["levers"].as_array().unwrap().len(), 8);
-    for lever in &found.levers {
-        assert_ne!(lever.is_available, lever.why_not.is_some(), "{lever:?}");
+fn this_machine_is_looked_at_and_has_a_reason_for_each_that_is_not_there() {
+    let told = auto(&Host::default(), &Asked::default(), None);
+    for lever in &told.passed_over {
+        assert!(!lever.is_available && lever.why_not.is_some(), "{lever:?}");
     }
-    assert_eq!(found.energy.last().unwrap().kind, EnergyKind::Modelled);
-    assert!(
-        told["energy"][1]["about"]
-            .as_str()
-            .unwrap()
-            .starts_with("MODELLED")
-    );
+    let sources = energy_sources(&Host::default());
+    let last = sources.last().unwrap();
+    assert_eq!(last.kind, EnergyKind::Modelled);
+    assert!(last.about.starts_with("MODELLED"), "{}", last.about);
 }
 
 #[test]
@@ -208,17 +214,16 @@ fn a_lever_that_does_nothing_is_passed_over_and_undone() {
     kernel.group_v2("svc", "60000");
     let before = kernel.texts();
     let mut gauge = SameGauge;
-    let gauge: Option<&mut dyn Gauge> = Some(&mut gauge);
-    let chosen = auto(&kernel.host(), &target(), &Asked::default(), gauge).unwrap();
-    let told = chosen.summary();
-    let expected = "cpufreq-userspace does nothing: expected 5.00 times the speed, found 1.00";
-    assert!(told.contains(expected), "{told}");
+    let choice = auto(&kernel.host(), &Asked::default(), Some(&mut gauge));
+    let why = why_not(&choice, LeverKind::CpufreqUserspace);
     assert!(
-        matches!(
-            chosen.actuator.lever().kind,
-            LeverKind::Quota | LeverKind::Uclamp
-        ),
-        "{told}"
+        why.contains("expected 5.00 times the speed, found 1.00"),
+        "{why}"
+    );
+    let (kind, _) = choice.taken.unwrap();
+    assert!(
+        matches!(kind, LeverKind::Quota | LeverKind::Uclamp),
+        "{kind}"
     );
     assert_eq!(kernel.texts(), before);
 }

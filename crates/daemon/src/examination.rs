@@ -64,14 +64,17 @@ pub fn examine(
     let guard = guard::start(root.as_deref(), &path, &owner).map_err(ServerError::Guard)?;
     let mut journal = Journal::begin(&path, &host, &owner, vec![])?;
     let is_tree = root.is_some();
-    let family = Family::named("auto");
-    let kinds = family.map_or(&[][..], |family| family.kinds);
-    let mut levers: Vec<_> = kinds
+    let auto = Family::auto();
+    let mut levers: Vec<_> = auto
+        .kinds
         .iter()
         .map(|kind| found(*kind, real(&host, &mut journal, *kind, is_tree)))
         .collect();
-    let first = levers.iter().find(|finding| finding.report.is_available);
-    let chosen = first.map(|finding| finding.report.kind);
+    let chosen = levers
+        .iter()
+        .filter(|finding| finding.report.is_available)
+        .map(|finding| finding.report.kind)
+        .find(|&kind| !auto.passes_over(kind, &Asked::default()));
     levers.push(match imitates {
         true => found(LeverKind::Emulated, imitation()),
         false => Finding {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bobtail_control::gauge::WorkGauge;
 use bobtail_control::group::CpuGroup;
-use bobtail_control::survey::{self, Family, LeverReport, Target, unavailable};
+use bobtail_control::survey::{self, Choice, Family, LeverReport, Target, unavailable};
 use bobtail_control::topology::{cpus_online, parse_list};
 use bobtail_control::{Actuator, Asked, ControlError, Host, LeverKind, SelfTest, emulated};
 use serde::Serialize;
@@ -96,9 +96,7 @@ pub fn keep(order: Order) -> Result<usize, ServerError> {
     let (mut server, chosen) = Server::start_with(config, root, Some(imitated), prepare)?;
     let Some(kind) = chosen.chosen else {
         say(&chosen);
-        let left = server.end();
-        clear(&folder);
-        return Ok(left);
+        return Ok(cleared(&folder, server.end()));
     };
     if matches!(kind, LeverKind::Quota | LeverKind::Burst) {
         leave_group(&server, kind);
@@ -106,10 +104,7 @@ pub fn keep(order: Order) -> Result<usize, ServerError> {
     server.tie_to_stdin()?;
     say(&chosen);
     let left = server.run()?;
-    if left == 0 {
-        clear(&folder);
-    }
-    Ok(left)
+    Ok(cleared(&folder, left))
 }
 
 /// Each process of the command claims every clock of the machine, and moves them all at once: what
@@ -128,35 +123,33 @@ fn choose(
     asked: &Asked,
     is_tree: bool,
 ) -> Chosen {
-    let mut passed_over = vec![];
     let refusal = family
         .refusal(host)
         .unwrap_or_else(|error| Some(error.to_string()));
-    for &kind in family.kinds {
-        let tested = match &refusal {
-            Some(why) => Err(ControlError::Unavailable {
-                lever: kind,
-                why: why.clone(),
-            }),
-            None => open_own(host, journal, kind, asked, is_tree),
-        };
-        match tested {
-            Ok((actuator, self_test)) => {
-                return Chosen {
-                    chosen: Some(kind),
-                    about: Some(actuator.lever().about.clone()),
-                    self_test,
-                    passed_over,
-                };
-            }
-            Err(error) => passed_over.push(unavailable(kind, &error)),
+    let choice = family.best(asked, |kind| match &refusal {
+        Some(why) => Err(ControlError::Unavailable {
+            lever: kind,
+            why: why.clone(),
+        }),
+        None => open_own(host, journal, kind, asked, is_tree),
+    });
+    Chosen::of(choice, |(actuator, self_test)| {
+        (actuator.lever().about.clone(), self_test)
+    })
+}
+
+impl Chosen {
+    /// As told to the command.
+    fn of<T>(choice: Choice<T>, describe: impl FnOnce(T) -> (String, Option<SelfTest>)) -> Self {
+        let Choice { taken, passed_over } = choice;
+        let (chosen, described) = taken.map(|(kind, taken)| (kind, describe(taken))).unzip();
+        let (about, self_test) = described.unzip();
+        Self {
+            chosen,
+            about,
+            self_test: self_test.flatten(),
+            passed_over,
         }
-    }
-    Chosen {
-        chosen: None,
-        about: None,
-        self_test: None,
-        passed_over,
     }
 }
 
@@ -205,35 +198,21 @@ pub(crate) fn put_back_own(host: &Host, actuator: &mut dyn Actuator, error: &Con
 
 /// What the bobtaild of a machine offers this process of a family, as `keep` tells it.
 pub fn offers(socket: &Path, family: &Family) -> String {
-    let mut told = Chosen {
-        chosen: None,
-        about: None,
-        self_test: None,
-        passed_over: vec![],
-    };
     let cpu = allowed_cpu();
-    for &kind in family.kinds {
+    let choice = family.best(&Asked::default(), |kind| {
         let target = match kind {
             LeverKind::Quota | LeverKind::Burst => 0,
             LeverKind::Uclamp => std::process::id(),
             _ => cpu,
         };
-        let offered = Claimed::open(socket, kind, &[target], PATIENCE);
-        match offered {
-            Ok(lever) => {
-                told.chosen = Some(kind);
-                told.about = Some(lever.lever().about.clone());
-                break;
-            }
-            Err(error) => told.passed_over.push(LeverReport {
-                kind,
-                is_available: false,
-                why_not: Some(error.to_string()),
-                lever: None,
-            }),
-        }
-    }
-    line_of(&told)
+        Claimed::open(socket, kind, &[target], PATIENCE).map_err(|error| {
+            let why = error.to_string();
+            ControlError::Unavailable { lever: kind, why }
+        })
+    });
+    line_of(&Chosen::of(choice, |lever| {
+        (lever.lever().about.clone(), None)
+    }))
 }
 
 /// The first CPU on which this process may run.
@@ -299,9 +278,13 @@ fn say(chosen: &Chosen) {
     drop(written.and_then(|()| stdout.flush()));
 }
 
-fn clear(folder: &Path) {
-    // The command may have done it already.
-    drop(std::fs::remove_dir_all(folder));
+/// Takes the folder along, unless a lever is left raised that its journal tells of.
+fn cleared(folder: &Path, left: usize) -> usize {
+    if left == 0 {
+        // The command may have done it already.
+        drop(std::fs::remove_dir_all(folder));
+    }
+    left
 }
 
 #[cfg(test)]

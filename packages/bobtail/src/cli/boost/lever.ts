@@ -12,15 +12,7 @@ import { makeAgain, noteRoot } from './own-folder';
 
 /** Where the bobtaild of a machine listens unless it is told otherwise. */
 export const SOCKET = '/run/bobtail/bobtaild.sock';
-/** Holds a frequency, also without a boost. */
-export const USERSPACE = 'cpufreq-userspace';
-const WITH_FREQUENCIES = new Set([USERSPACE, 'cpufreq-min-max', 'emulated']);
-/** Of words that may mean it: the others that they mean, best first. */
-const WITHOUT_USERSPACE: Readonly<Record<string, readonly string[]>> = {
-  auto: ['cpufreq-min-max', 'intel-min-perf', 'energy-preference', 'uclamp', 'quota', 'burst'],
-  cpufreq: ['cpufreq-min-max'],
-};
-const PINS = `${USERSPACE}: holds its base between boosts; only by name, or with --frequencies`;
+const WITH_FREQUENCIES = new Set(['cpufreq-userspace', 'cpufreq-min-max', 'emulated']);
 
 /** What the user asked for. */
 export interface LeverWish {
@@ -57,9 +49,8 @@ export async function findLever(
   const isRemote = wish.socket !== undefined || wish.actuator === 'bobtaild';
   const reasons: string[] = [];
   if (!isRemote) {
-    const hasBase = drive.baseKhz !== undefined;
-    const start = (one: string) => startKeeper(folder, keeperArgs(one, drive, wish.root), wish);
-    const { chosen, keeper, whyNot } = await choose(word, hasBase, start);
+    const answer = await startKeeper(folder, keeperArgs(word, drive, wish.root), wish);
+    const { chosen, keeper, whyNot } = choiceOf(answer);
     if (chosen !== undefined) {
       await requireFrequencies(chosen, drive, keeper);
       return found(chosen, base, join(folder, 'bobtaild.sock'), whyNot, keeper);
@@ -69,9 +60,7 @@ export async function findLever(
   const socket = wish.socket ?? machineSocket;
   if (isRemote || existsSync(socket)) {
     makeAgain(folder);
-    const { chosen, whyNot } = await choose(word, false, (one) =>
-      askDaemon(socket, ['--lever', one], folder),
-    );
+    const { chosen, whyNot } = choiceOf(await askDaemon(socket, ['--lever', word], folder));
     if (chosen !== undefined) {
       await requireFrequencies(chosen, drive);
       return found(chosen, base, socket, whyNot);
@@ -107,35 +96,11 @@ function startKeeper(
   return Keeper.start(folder, args);
 }
 
-/** What was chosen of a word, by whom, and why nothing better. */
+/** What a bobtaild chose of a word, whether that is our own, and why nothing better. */
 interface Choice {
   readonly chosen?: Chosen;
   readonly keeper?: Keeper;
   readonly whyNot: readonly string[];
-}
-
-/**
- * Has a bobtaild choose, and once more without `cpufreq-userspace` where no base was told: that
- * lever holds a frequency between boosts, by itself the lowest, so that a service would run slower
- * than without a boost.
- */
-async function choose(
-  word: string,
-  hasBase: boolean,
-  ask: (word: string) => Promise<Keeper | Chosen | string>,
-): Promise<Choice> {
-  const first = choiceOf(await ask(word));
-  const others = WITHOUT_USERSPACE[word];
-  const isPinned = first.chosen?.chosen === USERSPACE && !hasBase && others !== undefined;
-  if (!isPinned) return first;
-  await first.keeper?.end();
-  const whyNot = [...first.whyNot, PINS];
-  for (const other of others) {
-    const next = choiceOf(await ask(other));
-    if (next.chosen !== undefined) return { ...next, whyNot: [...whyNot, ...next.whyNot] };
-    whyNot.push(...next.whyNot);
-  }
-  return { whyNot };
 }
 
 function choiceOf(answer: Keeper | Chosen | string): Choice {

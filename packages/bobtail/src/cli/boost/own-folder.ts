@@ -1,5 +1,6 @@
 /**
- * The folder of one `boost`: what its processes tell, and the journal of the bobtaild it started.
+ * The folder of one command that moves levers: what its processes tell, and the journal of the
+ * bobtaild it started.
  *
  * It is removed only when that journal lists nothing any more. With a lever still raised, whoever
  * puts it back goes by the journal: the guard that the bobtaild left, or a person.
@@ -18,14 +19,14 @@ import { tell } from '../console';
 import { Failure, hasCode } from '../failure';
 import { journalIn, type Left, leftIn } from './journal';
 import { BOBTAILD } from './keeper';
-import { folderPrefix } from './run-folder';
+import { folderPrefix, type RunName } from './run-folder';
 
 /** The guard of a bobtaild that was killed needs some ms, on a busy machine more. */
 const GUARD_MS = 2_000;
 const ROOT_FILE = 'lever-root';
 
-/** Makes one for `bobtail boost` or its proof. */
-export function makeOwnFolder(name: 'boost' | 'prove'): string {
+/** Makes one. */
+export function makeOwnFolder(name: RunName): string {
   return mkdtempSync(folderPrefix(name));
 }
 

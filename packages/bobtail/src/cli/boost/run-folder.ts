@@ -19,9 +19,12 @@ import { join } from 'node:path';
 import { hasCode } from '../failure';
 
 const OF_ROOT = '/run/bobtail-boost';
-const NAME = /^bobtail-(?:boost|prove)-(\d+)-(\d+)-/;
+const NAME = /^bobtail-(?:boost|prove|doctor)-(\d+)-(\d+)-/;
 /** Of `/proc/PID/stat`, after the name of the command: when it started, in ticks since boot. */
 const START_FIELD = 19;
+
+/** What moves levers and may be killed while it does. */
+export type RunName = 'boost' | 'prove' | 'doctor';
 
 /** A place that is known; undefined where there is none for this user. */
 export function knownPlace(): string | undefined {
@@ -39,7 +42,7 @@ export function knownPlace(): string | undefined {
 }
 
 /** How the folder of this process begins. A number of a process is used again, a start is not. */
-export function folderPrefix(name: 'boost' | 'prove'): string {
+export function folderPrefix(name: RunName): string {
   const own = `bobtail-${name}-${process.pid}-${startOf(process.pid) ?? 0}-`;
   return join(knownPlace() ?? tmpdir(), own);
 }

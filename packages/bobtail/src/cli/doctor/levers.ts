@@ -4,11 +4,9 @@
  * By a bobtaild of its own, so that a lever goes back even if this process is killed meanwhile.
  */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { BOBTAILD } from '../boost/keeper';
-import { USERSPACE } from '../boost/lever';
+import { endOwnFolder, makeOwnFolder, noteRoot } from '../boost/own-folder';
 import type { Colors } from '../console';
 import { oneLine } from '../failure';
 import { plain } from '../text/plain';
@@ -84,7 +82,8 @@ export async function tryLevers({ root, emulated }: LeverTrial): Promise<Levers>
   if (!existsSync(BOBTAILD)) {
     return { reason: `incomplete installation: no ${BOBTAILD}`, ...nothing };
   }
-  const folder = mkdtempSync(join(tmpdir(), 'bobtail-doctor-'));
+  const folder = makeOwnFolder('doctor');
+  if (root !== undefined) noteRoot(folder, root);
   try {
     const args = ['--examine', folder, ...(root === undefined ? [] : ['--root', root])];
     if (emulated) args.push('--imitate');
@@ -92,7 +91,7 @@ export async function tryLevers({ root, emulated }: LeverTrial): Promise<Levers>
     if (typeof told === 'string') return { reason: told, ...nothing };
     return describe(told);
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    await endOwnFolder(folder);
   }
 }
 
@@ -109,7 +108,7 @@ function run(args: readonly string[]): Promise<Findings | string> {
 function describe({ levers, energy, chosen }: Findings): Levers {
   return {
     reason: null,
-    chosen: chosen === USERSPACE ? bestUnpinned(levers) : chosen,
+    chosen,
     found: levers.map(({ kind, isAvailable, whyNot, lever, selfTest, latency }) => ({
       kind,
       ok: isAvailable,
@@ -125,13 +124,6 @@ function describe({ levers, energy, chosen }: Findings): Levers {
       about,
     })),
   };
-}
-
-/** What `auto` takes without frequencies to hold. */
-function bestUnpinned(levers: readonly Finding[]): string | null {
-  const isTaken = ({ kind, isAvailable }: Finding) =>
-    isAvailable && kind !== USERSPACE && kind !== 'emulated';
-  return levers.find(isTaken)?.kind ?? null;
 }
 
 /** Rows of the terminal: what, whether, and why not or how well. */
