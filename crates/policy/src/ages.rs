@@ -1,7 +1,7 @@
-//! At which age of a backlog how much work is done, and what follows for one of some age.
+//! At which age of a turn how much work is done, and what follows for one of some age.
 //!
-//! Work is told by looks now and then, between which short backlogs come and go unseen; so they
-//! are not counted. But a backlog that gets to an age works through all ages before it: the
+//! Work is told by looks now and then, between which short turns come and go unseen; so they
+//! are not counted. But a turn that gets to an age works through all ages before it: the
 //! work per nanosecond of age is as many as get there, and a ratio of two is a probability.
 
 /// Buckets of a power of two.
@@ -30,8 +30,8 @@ impl Ages {
         }
     }
 
-    /// So many backlogs went from an age on through `work_ns` of it.
-    pub(crate) fn add(&mut self, from_ns: u64, work_ns: u64, backlogs: f64) {
+    /// So many turns went from an age on through `work_ns` of it.
+    pub(crate) fn add(&mut self, from_ns: u64, work_ns: u64, turns: f64) {
         let to_ns = from_ns.saturating_add(work_ns);
         for bucket in bucket_of(from_ns)..=bucket_of(to_ns) {
             let (low, high) = match bounds_ns(bucket) {
@@ -39,9 +39,9 @@ impl Ages {
                 bounds => bounds,
             };
             let within_ns = high.min(to_ns as f64) - low.max(from_ns as f64);
-            self.work_ns[bucket] += backlogs * within_ns.max(0.0);
+            self.work_ns[bucket] += turns * within_ns.max(0.0);
         }
-        self.sum_ns += backlogs * work_ns as f64;
+        self.sum_ns += turns * work_ns as f64;
         if self.sum_ns > 2.0 * WINDOW_NS {
             let left = WINDOW_NS / self.sum_ns;
             self.work_ns.iter_mut().for_each(|one| *one *= left);
@@ -66,7 +66,7 @@ impl Ages {
         0.0
     }
 
-    /// The age from which on a backlog gets to `beyond_ns(share)` with at least this probability.
+    /// The age from which on a turn gets to `beyond_ns(share)` with at least this probability.
     pub(crate) fn turning_ns(&self, share: f64, chance: f64) -> f64 {
         let deadline_ns = self.beyond_ns(share);
         if !deadline_ns.is_finite() {
@@ -83,7 +83,7 @@ impl Ages {
         likely.last().map_or(deadline_ns, |at| bounds_ns(at).0)
     }
 
-    /// How many backlogs get to the ages of a bucket, in an unknown unit.
+    /// How many turns get to the ages of a bucket, in an unknown unit.
     fn getting_to(&self, bucket: usize) -> f64 {
         let (low, high) = bounds_ns(bucket);
         self.work_ns[bucket] / (high - low)
@@ -112,10 +112,10 @@ fn bounds_ns(bucket: usize) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    /// So many backlogs that each get to an age, in looks of 0.1 ms.
-    fn ages(backlogs: &[(u32, u64)]) -> Ages {
+    /// So many turns that each get to an age, in looks of 0.1 ms.
+    fn ages(turns: &[(u32, u64)]) -> Ages {
         let mut ages = Ages::new();
-        for &(count, to_ns) in backlogs {
+        for &(count, to_ns) in turns {
             for _ in 0..count {
                 let looks = (1..).map(|at| at * 100_000).take_while(|&at| at <= to_ns);
                 looks.for_each(|at| ages.add(at - 100_000, 100_000, 1.0));
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_share_of_the_work_is_done_beyond_an_age() {
-        // Backlogs of 10 ms work as much before 8 ms as 0.8 of all.
+        // Turns of 10 ms work as much before 8 ms as 0.8 of all.
         let beyond_ns = ages(&[(100, 10_000_000)]).beyond_ns(0.2);
         assert!((7.0e6..9.0e6).contains(&beyond_ns), "{beyond_ns}");
     }

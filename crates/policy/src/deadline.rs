@@ -1,33 +1,37 @@
-//! `deadline`: peak speed while the loop is about to miss a deadline that it has learnt, and from
-//! then on until it has caught up. Ours.
+//! `deadline`: peak speed while a turn of the loop is about to become one of the longest, and in
+//! the turn after it. Ours.
 //!
-//! A backlog is a time in which the loop works without once waiting for work; its age is how long
-//! some request may have waited already. Queue Boost asks whether an event is longer than others
-//! were, and most of those that are hold nobody up for long. This asks how old the backlog will
-//! become: the boost begins when that is likely to be beyond the age that only the oldest backlogs
-//! get to, and at once for a collection, or a queue, that will carry it there.
+//! A turn is what the loop does from one poll to the next. Who comes during a turn waits for its
+//! end, and then in the next one for those before him: the longest turns make the slowest requests.
+//! Queue Boost asks whether an event is longer than others were, and most of those that are hold
+//! nobody up for long. How long the loop has worked without a wait, by which this went at first,
+//! says little where it is busy: many short turns without a wait make nobody wait for long. A boost
+//! begins when a turn is likely to get to the age that only the longest get to, and at once for a
+//! collection, or a queue, that will carry it there.
 
 use std::fmt;
 
 use crate::ages::Ages;
 use crate::arguments::{Arguments, duration_text};
 use crate::average::RunningAverage;
+use crate::boosted::Boosted;
 use crate::decision::{Decider, Decision, LeverFacts, Reasons};
 use crate::error::PolicyError;
 use crate::gc_boost::HOLD_MAX_NS;
 use crate::hold::Hold;
 use crate::pauses::Pauses;
 use crate::reading::Reading;
+use crate::speed::Speed;
 
 pub(crate) const NAME: &str = "deadline";
-/// A loop that did not work for so long was waiting; to ask the kernel takes some microseconds.
+/// A loop that did not work for so long was waiting; to poll takes some microseconds.
 const WAITED_NS: u64 = 50_000;
 /// Or for this part of the time between two looks, where those are far apart.
 const WAITED_PART: u64 = 8;
 /// Events over which is averaged how long one takes.
 const EVENTS: u32 = 256;
 
-/// Which collections are boosted that carry no backlog to the deadline, and what waits for them.
+/// Which collections are boosted that carry no turn to the deadline, and what waits for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Collections {
     /// None.
@@ -40,12 +44,13 @@ impl Collections {
     const WORDS: [&str; 2] = ["late", "all"];
 }
 
-/// Boost backlogs that are about to become old.
+/// Boost turns that are about to become long.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Deadline {
-    /// The deadline is the age of backlogs beyond which this share of all work is done.
+    /// The deadline is the age of turns beyond which this share of all work is done; beyond a
+    /// higher age while more of the work is boosted.
     pub share: f64,
-    /// A backlog is boosted when it gets to the deadline at least so probably.
+    /// A turn is boosted when it gets to the deadline at least so probably.
     pub chance: f64,
     /// Whether others are boosted, too.
     pub collections: Collections,
@@ -58,7 +63,7 @@ pub struct Deadline {
 impl Default for Deadline {
     fn default() -> Self {
         Self {
-            share: 0.17,
+            share: 0.14,
             chance: 0.5,
             collections: Collections::All,
             hold_ns: 0,
@@ -69,17 +74,8 @@ impl Default for Deadline {
 
 impl Deadline {
     pub(crate) fn parse(mut arguments: Arguments<'_>) -> Result<Self, PolicyError> {
-        let policy = Self::settings(&mut arguments, &Self::default())?;
-        arguments.finish(NAME)?;
-        Ok(policy)
-    }
-
-    /// Its settings, as given or by default.
-    pub(crate) fn settings(
-        arguments: &mut Arguments<'_>,
-        default: &Self,
-    ) -> Result<Self, PolicyError> {
-        Ok(Self {
+        let default = Self::default();
+        let policy = Self {
             share: arguments.number("share", default.share, 0.001..=0.999)?,
             chance: arguments.number("chance", default.chance, 0.01..=1.0)?,
             collections: match arguments.word(
@@ -92,7 +88,9 @@ impl Deadline {
             },
             hold_ns: arguments.duration_ns("hold", default.hold_ns, 0..=HOLD_MAX_NS)?,
             period_ns: arguments.duration_ns("period", default.period_ns, 1_000..=100_000_000)?,
-        })
+        };
+        arguments.finish(NAME)?;
+        Ok(policy)
     }
 
     /// Begins to decide for one loop.
@@ -107,7 +105,9 @@ impl Deadline {
             last: None,
             waited_ns: 0,
             since_ns: None,
-            is_late: false,
+            late_turn: None,
+            boosted: Boosted::default(),
+            speed: Speed::Base,
         }
     }
 }
@@ -128,8 +128,8 @@ struct Seen {
     now_ns: u64,
     /// How long it had worked until then.
     worked_ns: u64,
-    /// How many events had ended.
-    events: u64,
+    /// How many turns had begun.
+    turns: u64,
 }
 
 /// `deadline` at work.
@@ -147,67 +147,66 @@ pub struct DeadlineDecider {
     last: Option<Seen>,
     /// For how long the loop has waited for work, as far as that is known.
     waited_ns: u64,
-    /// Since when there is a backlog.
+    /// When the turn began that the loop is in.
     since_ns: Option<u64>,
-    /// That backlog was going to miss the deadline.
-    is_late: bool,
+    /// The last turn that was going to miss the deadline.
+    late_turn: Option<u64>,
+    boosted: Boosted,
+    /// What it decided last.
+    speed: Speed,
 }
 
 impl DeadlineDecider {
-    /// Another deadline from now on.
-    pub(crate) fn set_share(&mut self, share: f64) {
-        self.policy.share = share;
-    }
-
-    /// The age of the backlog that there was when it looked last; 0 for none.
-    pub(crate) fn age_ns(&self, now_ns: u64) -> u64 {
-        self.since_ns
-            .map_or(0, |since_ns| now_ns.saturating_sub(since_ns))
-    }
-
-    /// Takes a reading in; the age of the backlog, if there is one.
+    /// Takes a reading in; the age of the turn, if the loop is in one.
     fn learn_age_ns(&mut self, reading: &Reading) -> Option<u64> {
         let now_ns = reading.now_ns;
         let seen = Seen {
             now_ns,
             worked_ns: reading.busy_ns(),
-            events: reading.totals.events,
+            turns: reading.totals.turns,
         };
         let last = self.last.replace(seen).unwrap_or(seen);
         let passed_ns = now_ns.saturating_sub(last.now_ns);
         let work_ns = seen.worked_ns.saturating_sub(last.worked_ns).min(passed_ns);
-        let waited_ns = passed_ns - work_ns;
-        self.waited_ns = match work_ns {
-            0 => self.waited_ns.saturating_add(waited_ns),
-            _ => waited_ns,
-        };
-        let mut ended = None;
-        if self.waited_ns > WAITED_NS.max(passed_ns / WAITED_PART) {
-            // What the loop works on now is another backlog, and not late for the one before.
-            ended = self.since_ns.take();
-            self.is_late = false;
+        self.boosted.add(work_ns, self.speed == Speed::Peak);
+        let turns = seen.turns.saturating_sub(last.turns);
+        let has_waited = self.has_waited(passed_ns, work_ns);
+        if has_waited {
+            // Nobody was left to serve, so the next turn is not late for the one before.
+            self.late_turn = None;
         }
+        let ended = self.since_ns.take_if(|_| has_waited || turns > 0);
         if reading.head_ns > 0 && self.since_ns.is_none() {
-            // The more of the time it worked, the more of that was without a wait.
-            let before_ns = work_ns.saturating_sub(reading.head_ns);
+            // The more of the time it worked, the more of that was without a wait; and of what it
+            // worked before, as much belongs to this turn as to each of the others.
+            let before_ns = work_ns.saturating_sub(reading.head_ns) as f64;
             let share = work_ns as f64 / passed_ns.max(1) as f64;
-            let age_ns = reading.head_ns + (before_ns as f64 * share) as u64;
+            let age_ns = reading.head_ns + (before_ns * share / (turns + 1) as f64) as u64;
             self.since_ns = Some(now_ns.saturating_sub(age_ns));
         }
         let age_ns = self.since_ns.map(|since| now_ns.saturating_sub(since));
         let own_ns = age_ns.unwrap_or(0).min(work_ns);
         self.ages.add(age_ns.unwrap_or(0) - own_ns, own_ns, 1.0);
-        let events = seen.events.saturating_sub(last.events);
-        let ended_ns = ended.map(|since_ns: u64| last.now_ns.saturating_sub(since_ns));
-        self.learn_unseen(work_ns - own_ns, events, ended_ns);
+        let ended_ns = ended.map(|since_ns| last.now_ns.saturating_sub(since_ns));
+        self.learn_unseen(work_ns - own_ns, turns, ended_ns);
         age_ns
     }
 
-    /// Learns from what came and went between two looks, of which only the number of events is
-    /// known, and that the first of them ended the backlog that there was, of that age.
-    fn learn_unseen(&mut self, work_ns: u64, events: u64, ended_ns: Option<u64>) {
-        let each_ns = work_ns / events.max(1);
-        let mut others = events.max(1);
+    /// Whether the loop has waited for work since it worked last.
+    fn has_waited(&mut self, passed_ns: u64, work_ns: u64) -> bool {
+        let waited_ns = passed_ns - work_ns;
+        self.waited_ns = match work_ns {
+            0 => self.waited_ns.saturating_add(waited_ns),
+            _ => waited_ns,
+        };
+        self.waited_ns > WAITED_NS.max(passed_ns / WAITED_PART)
+    }
+
+    /// Learns from the turns that came and went between two looks, of which only their number is
+    /// known, and that the first of them was the one of that age.
+    fn learn_unseen(&mut self, work_ns: u64, turns: u64, ended_ns: Option<u64>) {
+        let each_ns = work_ns / turns.max(1);
+        let mut others = turns.max(1);
         if let Some(age_ns) = ended_ns {
             self.ages.add(age_ns, each_ns, 1.0);
             others -= 1;
@@ -225,12 +224,19 @@ impl DeadlineDecider {
         })
     }
 
-    /// Whether a backlog of this age is about to miss the deadline.
+    /// Whether a turn of this age is about to miss the deadline.
     fn is_about_to_miss(&self, age_ns: u64, reading: &Reading) -> bool {
         let queue_ns = f64::from(reading.queue_length) * self.events.get().unwrap_or(0.0);
         let become_ns = age_ns as f64 + self.left_ns(reading) + queue_ns;
-        let Deadline { share, chance, .. } = self.policy;
-        become_ns >= self.ages.turning_ns(share, chance)
+        become_ns >= self.ages.turning_ns(self.aim(), self.policy.chance)
+    }
+
+    /// The share of late work that it aims at: less by the square while more than `share` of all
+    /// work is boosted, so that a loop which hardly keeps up is not boosted most of the time.
+    fn aim(&self) -> f64 {
+        let Deadline { share, .. } = self.policy;
+        let over = (self.boosted.part() / share).max(1.0);
+        share / (over * over)
     }
 }
 
@@ -243,13 +249,20 @@ impl Decider for DeadlineDecider {
             && reading
                 .collection
                 .is_some_and(|now| self.pauses.lasts(now.kind, self.lever_ns));
-        // It is not over before the loop has caught up, also with what came during a collection.
-        self.is_late = self.learn_age_ns(reading).is_some_and(|age_ns| {
-            self.is_late || collects || self.is_about_to_miss(age_ns, reading)
-        });
-        let reasons = Reasons::when(self.is_late, Reasons::BACKLOG)
+        let age_ns = self.learn_age_ns(reading);
+        let turn = Some(totals.turns);
+        if self.late_turn != turn
+            && age_ns.is_some_and(|age_ns| collects || self.is_about_to_miss(age_ns, reading))
+        {
+            self.late_turn = turn;
+        }
+        // Who came during a late turn is served in the next.
+        let late_until = self.late_turn.map(|turn| turn.saturating_add(1));
+        let is_late = age_ns.is_some() && late_until >= turn;
+        let reasons = Reasons::when(is_late, Reasons::LONG_TURN)
             | Reasons::when(collects, Reasons::COLLECTION);
         let decision = self.hold.decide(reading.now_ns, reasons);
+        self.speed = decision.speed;
         let next_ns = reading.now_ns.saturating_add(self.policy.period_ns);
         Decision {
             look_again_ns: Some(decision.look_again_ns.map_or(next_ns, |ns| ns.min(next_ns))),

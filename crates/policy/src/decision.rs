@@ -41,9 +41,8 @@ impl Reasons {
     pub const REQUEST: Self = Self(16);
     /// A request would miss its target; in replays only.
     pub const TARGET: Self = Self(32);
-
-    /// The loop has not caught up for long, or soon will not have.
-    pub const BACKLOG: Self = Self(64);
+    /// A turn of the loop is long or will be, or the one before was.
+    pub const LONG_TURN: Self = Self(64);
 
     const NAMES: [(Self, &'static str); 7] = [
         (Self::COLLECTION, "collection"),
@@ -52,7 +51,7 @@ impl Reasons {
         (Self::HOLD, "hold"),
         (Self::REQUEST, "request"),
         (Self::TARGET, "target"),
-        (Self::BACKLOG, "backlog"),
+        (Self::LONG_TURN, "long turn"),
     ];
 
     /// Whether there is none.

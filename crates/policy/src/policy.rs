@@ -11,7 +11,6 @@ use crate::deadline::{self, Deadline};
 use crate::decision::{Decider, LeverFacts};
 use crate::error::{PolicyError, Problem};
 use crate::gc_boost::{self, GcBoost};
-use crate::paced::{self, Paced};
 use crate::queue_boost::{self, QueueBoost};
 use crate::static_speed::{self, StaticSpeed};
 
@@ -25,13 +24,12 @@ pub enum Policy {
     QueueBoost(QueueBoost),
     Combined(Combined),
     Deadline(Deadline),
-    Paced(Paced),
 }
 
 type Parse = fn(Arguments<'_>) -> Result<Policy, PolicyError>;
 
 /// Every policy, by its name.
-const POLICIES: [(&str, Parse); 6] = [
+const POLICIES: [(&str, Parse); 5] = [
     (static_speed::NAME, |text| {
         StaticSpeed::parse(text).map(Policy::Static)
     }),
@@ -47,7 +45,6 @@ const POLICIES: [(&str, Parse); 6] = [
     (deadline::NAME, |text| {
         Deadline::parse(text).map(Policy::Deadline)
     }),
-    (paced::NAME, |text| Paced::parse(text).map(Policy::Paced)),
 ];
 
 /// Schemes of `crates/sim` that are no policies: they need to know requests.
@@ -67,7 +64,6 @@ impl Policy {
             Self::QueueBoost(policy) => Box::new(policy.start()),
             Self::Combined(policy) => Box::new(policy.start(lever)),
             Self::Deadline(policy) => Box::new(policy.start(lever)),
-            Self::Paced(policy) => Box::new(policy.start(lever)),
         }
     }
 }
@@ -115,7 +111,6 @@ impl fmt::Display for Policy {
             Self::QueueBoost(policy) => policy.fmt(f),
             Self::Combined(policy) => policy.fmt(f),
             Self::Deadline(policy) => policy.fmt(f),
-            Self::Paced(policy) => policy.fmt(f),
         }
     }
 }

@@ -28,6 +28,8 @@ impl Reading {
 /// Sums over the life of a loop; they never fall, unless the loop is another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LoopTotals {
+    /// Polls that have ended, whether they found something or not: each begins a turn.
+    pub turns: u64,
     /// Polls that found something ready.
     pub polls: u64,
     /// Sum of the queue's length right after each of these polls.

@@ -1,5 +1,5 @@
-//! `deadline` on loops that are drawn as backlogs: how long each is, and how long the loop waits
-//! after it. Looks are 0.2 ms apart, and each backlog is one event.
+//! `deadline` on loops that are drawn as turns: how long each is, and how long the loop waits after
+//! it. Looks are 0.2 ms apart, and each turn is one event.
 
 use bobtail_policy::{
     Collection, CollectionKind, Decider, LeverFacts, LoopTotals, Policy, Reading, Reasons, Speed,
@@ -10,7 +10,7 @@ const MS: u64 = 1_000_000;
 
 struct Loop {
     decider: Box<dyn Decider>,
-    /// Also collections that carry no backlog to the deadline.
+    /// Also collections that carry no turn to the deadline.
     boosts_all: bool,
     now_ns: u64,
     totals: LoopTotals,
@@ -44,21 +44,22 @@ impl Loop {
         };
         let decision = self.decider.decide(&reading);
         let is_boosted = decision.speed == Speed::Peak;
-        let is_told = decision.reasons.contains(Reasons::BACKLOG)
+        let is_told = decision.reasons.contains(Reasons::LONG_TURN)
             || self.boosts_all && decision.reasons.contains(Reasons::COLLECTION);
         assert_eq!(is_told || decision.reasons == Reasons::HOLD, is_boosted);
         is_boosted
     }
 
-    /// A backlog and its end; its age when the boost began, if one did.
-    fn backlog(&mut self, long_ns: u64) -> Option<u64> {
+    /// A turn and its end; its age when the boost began, if one did.
+    fn turn(&mut self, long_ns: u64) -> Option<u64> {
         let mut boosted_from = None;
+        self.totals.turns += 1;
         for head_ns in (LOOK_NS..=long_ns).step_by(LOOK_NS as usize) {
             self.now_ns += LOOK_NS;
             if self.look(head_ns, None) {
                 boosted_from.get_or_insert(head_ns);
             } else {
-                assert_eq!(boosted_from, None, "it lasts until the loop has caught up");
+                assert_eq!(boosted_from, None, "it lasts until its end");
             }
         }
         self.totals.events += 1;
@@ -71,20 +72,21 @@ impl Loop {
         assert!(!self.look(0, None), "nothing is to be done");
     }
 
-    /// Backlogs of two kinds, so many of the short for each of the long.
+    /// Turns of two kinds, so many of the short for each of the long.
     fn learns(&mut self, times: u32, short: (u32, u64), long_ns: u64) {
         for _ in 0..times {
             for _ in 0..short.0 {
-                self.backlog(short.1);
+                self.turn(short.1);
                 self.wait(MS);
             }
-            self.backlog(long_ns);
+            self.turn(long_ns);
             self.wait(MS);
         }
     }
 
     fn collects(&mut self, kind: CollectionKind, long_ns: u64) -> bool {
         self.now_ns += LOOK_NS;
+        self.totals.turns += 1;
         let begin_ns = self.now_ns;
         let is_boosted = self.look(LOOK_NS, Some(Collection { kind, begin_ns }));
         self.now_ns += long_ns;
@@ -97,41 +99,71 @@ impl Loop {
 }
 
 #[test]
-fn long_backlogs_are_boosted_as_soon_as_they_outlast_the_short_ones() {
+fn long_turns_are_boosted_as_soon_as_they_outlast_the_short_ones() {
     let mut one = Loop::under("deadline");
-    assert_eq!(one.backlog(10 * MS), None, "nothing is known yet");
+    assert_eq!(one.turn(10 * MS), None, "nothing is known yet");
     one.wait(MS);
     one.learns(100, (20, 400_000), 8 * MS);
-    let age_ns = one.backlog(8 * MS).expect("boosted");
+    let age_ns = one.turn(8 * MS).expect("boosted");
     assert!((400_000..=800_000).contains(&age_ns), "{age_ns}");
     one.wait(MS);
-    assert_eq!(one.backlog(400_000), None);
+    assert_eq!(one.turn(400_000), None);
 }
 
 #[test]
 fn where_all_are_alike_only_what_is_late_is_boosted() {
     let mut one = Loop::under("deadline:share=0.01,chance=1");
     one.learns(400, (0, 0), 4 * MS);
-    let age_ns = one.backlog(40 * MS).expect("boosted");
+    let age_ns = one.turn(40 * MS).expect("boosted");
     assert!(age_ns > 3 * MS, "{age_ns}");
 }
 
 #[test]
-fn a_backlog_of_many_events_is_one_and_a_wait_ends_it() {
+fn a_turn_of_many_events_is_one() {
     let mut one = Loop::under("deadline");
     one.learns(100, (20, 400_000), 8 * MS);
-    // Events of 0.3 ms without a wait between them.
+    one.totals.turns += 1;
     let mut first_ns = None;
     for at in 1..30_u64 {
         one.now_ns += LOOK_NS;
-        let busy_ns = at * LOOK_NS;
+        one.totals.events += 1;
         one.totals.events_ns += LOOK_NS;
         if one.look(1_000, None) {
-            first_ns.get_or_insert(busy_ns);
+            first_ns.get_or_insert(at * LOOK_NS);
         }
     }
     assert!(first_ns.expect("boosted") <= MS);
     one.wait(60_000);
+}
+
+#[test]
+fn many_short_turns_without_a_wait_are_no_long_one() {
+    let mut one = Loop::under("deadline");
+    one.learns(100, (20, 400_000), 8 * MS);
+    assert!((0..100).all(|_| one.turn(400_000).is_none()));
+}
+
+#[test]
+fn the_turn_after_a_late_one_is_boosted_from_its_start_and_the_next_is_not() {
+    let mut one = Loop::under("deadline");
+    one.learns(100, (20, 400_000), 8 * MS);
+    assert!(one.turn(8 * MS).is_some());
+    assert_eq!(one.turn(400_000), Some(LOOK_NS), "who came is served");
+    assert_eq!(one.turn(400_000), None);
+}
+
+#[test]
+fn who_boosts_more_than_the_share_waits_for_later_turns() {
+    let mut one = Loop::under("deadline");
+    one.learns(100, (20, 400_000), 8 * MS);
+    let before_ns = one.turn(8 * MS).expect("boosted");
+    one.wait(MS);
+    // Collections are boosted whatever the share.
+    for _ in 0..400 {
+        one.collects(CollectionKind::Scavenge, 2 * MS);
+    }
+    let after_ns = one.turn(40 * MS).expect("boosted");
+    assert!(after_ns > 2 * before_ns, "{before_ns} {after_ns}");
 }
 
 #[test]
@@ -141,6 +173,7 @@ fn a_queue_that_will_take_long_is_boosted_at_once() {
         // An event takes 0.76 ms in the mean.
         one.learns(100, (20, 400_000), 8 * MS);
         one.now_ns += LOOK_NS;
+        one.totals.turns += 1;
         let is_boosted = one.decides(Reading {
             head_ns: LOOK_NS,
             queue_length,
@@ -168,23 +201,23 @@ fn any_collection_is_boosted_where_all_are_to_be() {
     let mut one = Loop::under("deadline");
     one.learns(100, (20, 400_000), 8 * MS);
     assert!((0..20).all(|_| one.collects(CollectionKind::Scavenge, LOOK_NS)));
-    assert_eq!(one.backlog(400_000), None, "nothing else is boosted for it");
-    assert!(one.backlog(8 * MS).is_some());
+    assert_eq!(one.turn(400_000), None, "nothing else is boosted for it");
+    assert!(one.turn(8 * MS).is_some());
 }
 
 #[test]
 fn a_boost_lasts_its_hold() {
     let mut one = Loop::under("deadline:hold=900us");
     one.learns(100, (20, 400_000), 8 * MS);
-    let from_ns = one.backlog(MS).expect("boosted");
-    // It caught up, for longer than a look at the kernel takes.
+    let from_ns = one.turn(MS).expect("boosted");
+    // It waits, for longer than a poll takes.
     one.now_ns += 60_000;
     assert!(one.look(0, None));
     one.wait(900_000 - (MS + 60_000 - from_ns));
 }
 
 #[test]
-fn what_came_during_a_collection_is_boosted_until_the_loop_has_caught_up() {
+fn what_comes_after_a_collection_is_boosted_until_the_turn_ends() {
     for (policy, is_boosted) in [("deadline", true), ("deadline:collections=late", false)] {
         let mut one = Loop::under(policy);
         one.learns(100, (20, 400_000), 8 * MS);
@@ -192,6 +225,7 @@ fn what_came_during_a_collection_is_boosted_until_the_loop_has_caught_up() {
             one.collects(CollectionKind::Scavenge, 100_000);
         }
         one.now_ns += 100_000;
+        one.totals.turns += 1;
         let kind = CollectionKind::Scavenge;
         let begin_ns = one.now_ns;
         one.look(100_000, Some(Collection { kind, begin_ns }));
@@ -207,23 +241,26 @@ fn what_came_during_a_collection_is_boosted_until_the_loop_has_caught_up() {
 fn a_wait_that_nobody_saw_ends_a_boost() {
     let mut one = Loop::under("deadline");
     one.learns(100, (20, 400_000), 8 * MS);
-    assert!(one.backlog(8 * MS).is_some());
-    // It ended right after that look; 2 ms later another event has just begun.
+    assert!(one.turn(8 * MS).is_some());
+    // It ended right after that look; 2 ms later another has just begun.
     one.now_ns += 2 * MS;
+    one.totals.turns += 1;
     assert!(!one.look(100_000, None));
 }
 
 #[test]
-fn looks_that_are_far_apart_tell_short_backlogs_from_long_ones_too() {
+fn looks_that_are_far_apart_tell_short_turns_from_long_ones_too() {
     let mut one = Loop::under("deadline:collections=late");
     for _ in 0..400 {
         // 20 short ones and their waits, of which one look each sees nothing but the sums.
         for _ in 0..10 {
             one.now_ns += 2 * (400_000 + MS);
+            one.totals.turns += 2;
             one.totals.events += 2;
             one.totals.events_ns += 800_000;
             one.look(0, None);
         }
+        one.totals.turns += 1;
         for head_ns in [2 * MS, 4 * MS, 6 * MS] {
             one.now_ns += 2 * MS;
             one.look(head_ns, None);
@@ -233,6 +270,7 @@ fn looks_that_are_far_apart_tell_short_backlogs_from_long_ones_too() {
         one.now_ns += MS;
         one.look(0, None);
     }
+    one.totals.turns += 1;
     one.now_ns += 300_000;
     assert!(!one.look(300_000, None), "as short as most");
     one.now_ns += 700_000;

@@ -2,7 +2,7 @@
 
 use bobtail_policy::{
     Collection, CollectionKind, Collections, Combined, Deadline, Decider, Decision, GcBoost,
-    LeverFacts, LoopTotals, Paced, Policy, QueueBoost, Reading, Reasons, Speed,
+    LeverFacts, LoopTotals, Policy, QueueBoost, Reading, Reasons, Speed,
 };
 use proptest::prelude::*;
 
@@ -16,14 +16,15 @@ fn readings() -> impl Strategy<Value = Vec<Reading>> {
         prop::option::weighted(0.3, (0..5_usize, 0..3_000_000_u64)),
         0..20_u32,
         prop_oneof![Just(0), 0..3_000_000_u64],
-        (0..9_u64, 0..30_u64, 0..9_u64, 0..4_000_000_u64),
+        (0..9_u64, 0..30_u64, 0..9_u64, 0..4_000_000_u64, 0..3_u64),
     );
     prop::collection::vec(step, 1..120).prop_map(|steps| {
         let mut now_ns = 1_000_000_000;
         let mut totals = LoopTotals::default();
         let reading = |(step_ns, collection, queue_length, head_ns, sums)| {
             now_ns += step_ns;
-            let (polls, lengths, events, events_ns): (u64, u64, u64, u64) = sums;
+            let (polls, lengths, events, events_ns, empty): (u64, u64, u64, u64, u64) = sums;
+            totals.turns += polls + empty;
             totals.polls += polls;
             totals.queue_lengths += lengths * polls;
             totals.events += events;
@@ -85,8 +86,6 @@ fn policies() -> impl Strategy<Value = Policy> {
         (gc_boosts(), queue_boosts())
             .prop_map(|(gc, queue)| Policy::Combined(Combined { gc, queue })),
         deadlines().prop_map(Policy::Deadline),
-        (deadlines(), 0.01..=1.0_f64)
-            .prop_map(|(late, spend)| Policy::Paced(Paced { late, spend })),
     ]
 }
 
@@ -103,8 +102,6 @@ fn hold_ns(policy: &Policy) -> u64 {
         Policy::GcBoost(policy) => policy.hold_ns,
         Policy::QueueBoost(policy) => policy.hold_ns,
         Policy::Deadline(policy) => policy.hold_ns,
-        // What it takes over from Combined has no hold.
-        Policy::Paced(_) => 0,
         Policy::Combined(policy) => policy.gc.hold_ns.min(policy.queue.hold_ns),
         _ => 0,
     }
@@ -114,7 +111,6 @@ fn hold_ns(policy: &Policy) -> u64 {
 fn hold_max_ns(policy: &Policy) -> u64 {
     match policy {
         Policy::Combined(policy) => policy.gc.hold_ns.max(policy.queue.hold_ns),
-        Policy::Paced(policy) => policy.late.hold_ns,
         other => hold_ns(other),
     }
 }
@@ -147,7 +143,7 @@ proptest! {
                 Reasons::COLLECTION,
                 Reasons::QUEUE_LENGTH,
                 Reasons::HEAD,
-                Reasons::BACKLOG,
+                Reasons::LONG_TURN,
             ];
             if reasons.into_iter().any(is) {
                 reason_ended_ns = Some(reading.now_ns);
@@ -227,10 +223,10 @@ proptest! {
     #[test]
     fn numbers_without_sense_do_no_harm(
         policy in policies(),
-        numbers in prop::collection::vec(any::<[u64; 6]>(), 1..40),
+        numbers in prop::collection::vec(any::<[u64; 7]>(), 1..40),
     ) {
         let mut decider = policy.start(&LeverFacts { latency_ns: u64::MAX });
-        for [now_ns, begin_ns, head_ns, polls, lengths, events] in numbers {
+        for [now_ns, begin_ns, head_ns, turns, polls, lengths, events] in numbers {
             let decision = decider.decide(&Reading {
                 now_ns,
                 collection: (begin_ns & 1 == 0).then_some(Collection {
@@ -239,7 +235,13 @@ proptest! {
                 }),
                 queue_length: lengths as u32,
                 head_ns,
-                totals: LoopTotals { polls, queue_lengths: lengths, events, events_ns: head_ns },
+                totals: LoopTotals {
+                    turns,
+                    polls,
+                    queue_lengths: lengths,
+                    events,
+                    events_ns: head_ns,
+                },
             });
             prop_assert_eq!(decision.speed == Speed::Peak, !decision.reasons.is_empty());
         }

@@ -26,11 +26,7 @@ fn settings_have_defaults_and_every_policy_writes_all_of_them() {
         ),
         (
             "deadline:chance=0.3",
-            "deadline:share=0.17,chance=0.3,collections=all,hold=0ns,period=200us",
-        ),
-        (
-            "paced:spend=0.9",
-            "paced:share=0.14,chance=0.5,collections=all,hold=0ns,period=200us,spend=0.9",
+            "deadline:share=0.14,chance=0.3,collections=all,hold=0ns,period=200us",
         ),
     ];
     for (text, whole) in cases {
@@ -46,13 +42,13 @@ fn a_refusal_says_what_where_and_what_would_be_right() {
         (
             "rubick",
             "policy \"rubick\", character 1: there is no policy \"rubick\"; \
-             there are static, gc-boost, queue-boost, combined, deadline, paced",
+             there are static, gc-boost, queue-boost, combined, deadline",
         ),
         (
             "rubik:tail=99",
             "policy \"rubik:tail=99\", character 1: rubik is for replays only (bobtail whatif \
              --policy rubik), since no live sensor tells what it decides by; live there are \
-             static, gc-boost, queue-boost, combined, deadline, paced",
+             static, gc-boost, queue-boost, combined, deadline",
         ),
         (
             "queue-boost:k=0.5",

@@ -239,6 +239,7 @@ fn read_senses_with(scope: Scope) -> Value {
     set(c"nowNs", reading.now_ns);
     set(c"queueLength", u64::from(reading.queue_length));
     set(c"headNs", reading.head_ns);
+    set(c"turns", totals.turns);
     set(c"polls", totals.polls);
     set(c"queueLengths", totals.queue_lengths);
     set(c"events", totals.events);
@@ -294,14 +295,14 @@ fn read_driver_with(scope: Scope) -> Value {
     let counts = counters::COUNTERS.read();
     let result = scope.object();
     let set = |name: &CStr, value: u64| scope.set(result, name, scope.number(value as f64));
-    let [collections, lengths, heads, backlogs] = counts.by_reason;
+    let [collections, lengths, heads, turns] = counts.by_reason;
     set(c"looks", counts.looks);
     set(c"boosts", counts.boosts);
     set(c"boostedNs", counts.boosted_until_ns(monotonic_ns()));
     set(c"forCollection", collections);
     set(c"forQueueLength", lengths);
     set(c"forHead", heads);
-    set(c"forBacklog", backlogs);
+    set(c"forLongTurn", turns);
     set(c"refused", counts.refused);
     result
 }

@@ -207,8 +207,8 @@ async function longEvent() {
   return { before, after: readDriver() };
 }
 
-/** Backlogs of 2 ms until they are known, then one of 300 ms. */
-async function oldBacklog() {
+/** Turns of 2 ms until they are known, then one of 300 ms. */
+async function longTurn() {
   sense();
   drive({ policy: 'deadline', ...LEVER });
   for (let n = 0; n < 150; n++) {
@@ -233,7 +233,7 @@ function notDriven() {
   return codes;
 }
 
-const driving = { collectionsBoosted, longEvent, oldBacklog, notDriven };
+const driving = { collectionsBoosted, longEvent, longTurn, notDriven };
 const scenarios = {
   ...driving,
   queue,

@@ -113,11 +113,11 @@ for (const node of nodes) {
       assert.ok(after.boostedNs - before.boostedNs >= 1e6, JSON.stringify({ before, after }));
     });
 
-    it('drive a lever while a backlog is older than others were', async (t) => {
+    it('drive a lever while a turn is longer than others were', async (t) => {
       if (!mayBeRealTime) return leaveOut(t, 'needs root for real-time threads');
-      const { before, after } = await run(node, temporary(t), 'oldBacklog', { script });
+      const { before, after } = await run(node, temporary(t), 'longTurn', { script });
       assert.ok(after.boostedNs > before.boostedNs, JSON.stringify({ before, after }));
-      assert.ok(after.forBacklog > 0, JSON.stringify({ before, after }));
+      assert.ok(after.forLongTurn > 0, JSON.stringify({ before, after }));
     });
 
     it('do not drive what there is not', async (t) => {

@@ -198,6 +198,7 @@ impl Pace {
         (self.is_dispatched, self.is_job) = (false, false);
         self.head_ns = Some(self.at_ns);
         self.queue_length = ready;
+        self.totals.turns += 1;
         if ready > 0 {
             self.totals.polls += 1;
             self.totals.queue_lengths += u64::from(ready);

@@ -9,14 +9,13 @@ use crate::{
     AtSpeed, Components, Replayed, Scenario, WorkFactors, parse, replay, replay_all, replay_told,
 };
 
-const POLICIES: [&str; 13] = [
+const POLICIES: [&str; 12] = [
     "policy=static:base",
     "policy=static:3.3",
     "latency=500us,policy=gc-boost:worth=0",
     "policy=queue-boost:window=16,period=50us,hold=0ns",
     "latency=0ns,policy=combined:window=16",
     "policy=deadline:hold=300us",
-    "policy=paced:spend=0.8",
     "budget=2,policy=queue-boost:window=16",
     "budget=0.1,latency=0ns,policy=combined:window=16",
     "policy=oracle:tail=90",

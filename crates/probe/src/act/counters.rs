@@ -14,7 +14,7 @@ pub struct Counts {
     pub boosted_ns: u64,
     /// When the one under way began (CLOCK_MONOTONIC); 0 none.
     pub boosted_since_ns: u64,
-    /// Boosts that began for a collection, a long queue, a long event, an old backlog; one may have
+    /// Boosts that began for a collection, a long queue, a long event, a long turn; one may have
     /// several.
     pub by_reason: [u64; 4],
     /// Changes the lever refused.

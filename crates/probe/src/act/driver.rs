@@ -37,7 +37,7 @@ const REASONS: [Reasons; 4] = [
     Reasons::COLLECTION,
     Reasons::QUEUE_LENGTH,
     Reasons::HEAD,
-    Reasons::BACKLOG,
+    Reasons::LONG_TURN,
 ];
 
 /// A collection begins or ends: a moment to decide. For the loop's thread.

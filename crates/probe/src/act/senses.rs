@@ -33,6 +33,8 @@ pub struct SensedSums {
     pub collecting_since_ns: AtomicU64,
     /// Collections so far.
     pub collections: AtomicU64,
+    /// Polls that ended.
+    pub turns: AtomicU64,
     /// Events that ended, and how long they ran. What libuv runs without a system call (timers,
     /// immediates) counts as one event a turn, or as part of the one before it.
     pub events: AtomicU64,
@@ -45,6 +47,7 @@ impl SensedSums {
         self.collecting.store(0, Relaxed);
         self.collecting_since_ns.store(0, Relaxed);
         self.collections.store(0, Relaxed);
+        self.turns.store(0, Relaxed);
         self.events.store(0, Relaxed);
         self.events_ns.store(0, Relaxed);
     }
@@ -149,6 +152,7 @@ impl Sensed {
         if let Some(exchanges) = &mut self.exchanges {
             exchanges.poll_leave(now_ns);
         }
+        add(&shared.sensed.turns, 1);
         if ready != 0 {
             add(&shared.batches, 1);
             add(&shared.ready_events, u64::from(ready));
@@ -262,6 +266,7 @@ pub fn read(shared: &Shared) -> Reading {
             begin_ns => now_ns.saturating_sub(begin_ns),
         },
         totals: LoopTotals {
+            turns: sums.turns.load(Relaxed),
             polls: shared.batches.load(Relaxed),
             queue_lengths: shared.ready_events.load(Relaxed),
             events: sums.events.load(Relaxed),
@@ -331,6 +336,7 @@ mod tests {
         let totals = read(&shared).totals;
         // One event of sockets in each of two turns; the third ran nothing, or what took so long.
         assert_eq!((totals.polls, totals.queue_lengths), (2, 4));
+        assert_eq!(totals.turns, 3, "also what found nothing");
         let second = totals.events - 2;
         assert!(totals.events_ns >= second * TURN_NS, "{totals:?}");
         registry::release(shared.index);

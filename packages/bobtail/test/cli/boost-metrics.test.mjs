@@ -36,7 +36,7 @@ const COUNTERS = {
   forCollection: 3,
   forQueueLength: 0,
   forHead: 1,
-  forBacklog: 0,
+  forLongTurn: 0,
   refused: 2,
 };
 

@@ -24,7 +24,7 @@ export interface DriverCounters {
   readonly forCollection: number;
   readonly forQueueLength: number;
   readonly forHead: number;
-  readonly forBacklog: number;
+  readonly forLongTurn: number;
   /** Changes the lever refused. */
   readonly refused: number;
 }

@@ -112,7 +112,7 @@ function sumOf(one: DriverCounters, other: DriverCounters): DriverCounters {
     forCollection: one.forCollection + other.forCollection,
     forQueueLength: one.forQueueLength + other.forQueueLength,
     forHead: one.forHead + other.forHead,
-    forBacklog: one.forBacklog + other.forBacklog,
+    forLongTurn: one.forLongTurn + other.forLongTurn,
     refused: one.refused + other.refused,
   };
 }
@@ -146,7 +146,7 @@ export function renderSummary(summary: BoostSummary): string[] {
     [counters.forCollection, 'for collections'],
     [counters.forQueueLength, 'for a long queue'],
     [counters.forHead, 'for a long event'],
-    [counters.forBacklog, 'for an old backlog'],
+    [counters.forLongTurn, 'for a long turn'],
   ] as const;
   const told = reasons.filter(([count]) => count > 0);
   return [

@@ -59,7 +59,7 @@ export function metricsOf({ summary, counted, recent }: Live): Metric[] {
       collection: counters.forCollection,
       queue_length: counters.forQueueLength,
       head: counters.forHead,
-      backlog: counters.forBacklog,
+      long_turn: counters.forLongTurn,
     };
     metrics.push(
       counter('bobtail_boosts_total', 'Boosts that began', '1', boosts),
