@@ -22,7 +22,7 @@ import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { closedLoop, openLoop } from '../harness/open-loop.mjs';
 import { armsOf, BASE_FLAGS, BASE_POLICY, BASE_SPEED, SERVICES, TUNED, USUAL } from './arms.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
-import { rateAt, ratesIn } from './rates.mjs';
+import { ratesIn } from './rates.mjs';
 import { takeRound } from './round.mjs';
 import { BoostedService } from './service.mjs';
 import { driven, SharedLever } from './shared-lever.mjs';
@@ -52,17 +52,21 @@ const UTILISATION = 0.475;
 const TRIALS_MAX = 20;
 /** Looks at the core's speed before each turn: one that stays another is told, not waited for. */
 const LOOKS_MAX = 2;
+/** And before each round, until it looks how much time is left. */
+const LOOKS_WAITED = 31;
 
 const isOverdue = overdueAfter(Number(values['seconds-max']));
 
 /**
  * Requests per second that keep the server's loops busy for `UTILISATION` of the time, on a core
- * that does a unit in `unitMs`; kept.
+ * that does a unit in `unitMs`; kept. Null when there was no time to wait for such a core.
  */
 async function rateOf(service, context) {
   const known = existsSync(join(values.out, 'rates.json')) ? ratesIn(values.out) : {};
   const name = nameOf(service);
   if (known[name] !== undefined) return known[name];
+  const fastestMs = Math.min(...Object.values(known).map(({ unitMs }) => unitMs));
+  if (!(await isFastIn(context, fastestMs))) return null;
   const lever = await SharedLever.start(values.latency);
   try {
     const rate = await calibrated({ ...context, service, drive: lever.drive });
@@ -120,10 +124,8 @@ async function quietRound(service, round, arms, rate, context) {
   throw new Error(`the host spoiled a round of ${service} ${TRIALS_MAX} times: try another time`);
 }
 
-/** At the rate that keeps the loops as busy on the core as fast as it is now. */
-async function roundOf(service, round, arms, rate, context) {
-  const unitMs = await context.speed.unitMs();
-  const ratePerS = Math.round(rateAt(rate, unitMs));
+/** At the rate that keeps the loops as busy as they are to be, on a core that is as fast. */
+async function roundOf(service, round, arms, { ratePerS, unitMs }, context) {
   const seed = round * 1000 + 7;
   return takeRound({
     ...{ ...context, service, latency: values.latency, tuned: values.tuned },
@@ -131,6 +133,19 @@ async function roundOf(service, round, arms, rate, context) {
     arms: shuffled(arms, seededRandom(seed)),
     beginTurn: () => context.speed.until(unitMs, LOOKS_MAX),
   });
+}
+
+/**
+ * Waits for a core as fast as that; false when there is no more time. A rate that follows the
+ * core's speed instead made loops 36 to 48 % busy: a neighbour slows this work and the services
+ * unlike.
+ */
+async function isFastIn({ speed }, unitMs) {
+  while (Number.isFinite(unitMs)) {
+    if (isAsFast(await speed.until(unitMs, LOOKS_WAITED), unitMs)) return true;
+    if (isOverdue()) return false;
+  }
+  return true;
 }
 
 /** All rounds, or as much of them as there is time for. */
@@ -154,6 +169,7 @@ async function rounds(arms, context) {
       if (existsSync(path)) continue;
       if (isOverdue()) return;
       const rate = await driven(() => rateOf(service, context));
+      if (rate === null || !(await isFastIn(context, rate.unitMs))) return;
       const cells = await quietRound(service, round, arms, rate, context);
       if (cells === null) return;
       const lines = cells.map((cell) => `${JSON.stringify({ round, ...cell })}\n`);

@@ -11,7 +11,6 @@ export const SCHEMES = {
   Rubik: { policy: 'rubik', paper: [7.99, 1.22] },
   'Adrenaline, one type': { policy: 'adrenaline', paper: [13.31, 1.56] },
   'deadline (ours)': { policy: 'deadline' },
-  'paced (ours)': { policy: 'paced' },
   'oracle, p99': { policy: 'oracle' },
   'oracle, energy 1.1': { policy: 'oracle:energy=1.1' },
   'oracle, energy 1.2': { policy: 'oracle:energy=1.2' },

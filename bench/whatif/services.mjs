@@ -1,8 +1,5 @@
 // What is recorded for Table 7: the four services of bench/boost, a catalogue, planted causes, the
 // demo, and Etherpad, each under its open load.
-//
-// `part` says what a service was for when our own policy was made: its settings were chosen on
-// some, and judged on the others.
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { etherpad } from '../../workloads/etherpad/setup.mjs';
@@ -17,44 +14,41 @@ export const WARMUP_S = 4;
 
 const load = (mix, ratePerS) => (seed) => [LOAD, mix, ratePerS, SECONDS, seed];
 
-function application(name, part, ratePerS, needs = []) {
+function application(name, ratePerS, needs = []) {
   const script = join(root, 'bench/boost/services', `${name}.cjs`);
   const command = (node) => [node, script];
-  return { part, needs, command, load: load('application', ratePerS) };
+  return { needs, command, load: load('application', ratePerS) };
 }
 
 /** Requests of a route of whatif-service among others that cost nothing. */
-function planted(part, ratePerS, mix, words = []) {
+function planted(ratePerS, mix, words = []) {
   const command = (node) => [node, join(FIXTURES, 'whatif-service.cjs'), ...words];
   const script = join(FIXTURES, 'whatif-load.mjs');
   const count = ratePerS * SECONDS;
-  return { part, needs: [], command, load: () => [script, 'open', count, ratePerS, ...mix] };
+  return { needs: [], command, load: () => [script, 'open', count, ratePerS, ...mix] };
 }
 
 const often = (route, times) => Array.from({ length: times }, () => route);
 
 export const SERVICES = {
-  cpu: application('cpu', 'chosen on', 5000),
-  redis: application('redis', 'chosen on', 3500, ['redis']),
+  cpu: application('cpu', 5000),
+  redis: application('redis', 3500, ['redis']),
   catalogue: {
-    part: 'chosen on',
     needs: [],
     command: (node) => [node, join(root, 'bench/tune/catalogue.cjs')],
     load: load('catalogue', 900),
   },
-  blocking: planted('chosen on', 900, ['hog', ...often('up', 20), ...often('x', 79)], ['busy=8']),
-  disk: application('disk', 'judged on', 3000),
-  postgres: application('postgres', 'judged on', 3500, ['postgres']),
-  collections: planted('judged on', 900, ['churn', 'x', 'up']),
+  blocking: planted(900, ['hog', ...often('up', 20), ...often('x', 79)], ['busy=8']),
+  disk: application('disk', 3000),
+  postgres: application('postgres', 3500, ['postgres']),
+  collections: planted(900, ['churn', 'x', 'up']),
   demo: {
-    part: 'judged on',
     needs: [],
     command: (node) => [node, join(root, 'workloads/demo/server.cjs')],
     load: () => [join(root, 'workloads/demo/load.mjs')],
     env: { DEMO_RATE: '700', DEMO_SECONDS: String(SECONDS) },
   },
   etherpad: {
-    part: 'judged on',
     needs: [],
     command: (node) => etherpad(node).command,
     folder: (node) => etherpad(node).folder,

@@ -7,7 +7,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SCHEMES } from './schemes-list.mjs';
-import { SERVICES } from './services.mjs';
 
 const folder = process.argv[2];
 if (folder === undefined) {
@@ -27,7 +26,7 @@ const answers = readdirSync(folder)
   .map((file) => {
     const name = file.replace('.json', '');
     const answer = JSON.parse(readFileSync(join(folder, file), 'utf8'));
-    return { name, part: SERVICES[name.split('-')[0]].part, answer };
+    return { name, answer };
   });
 
 function outcomeOf({ answer }, policy) {
@@ -79,7 +78,7 @@ function verdict(one, policy, other) {
 function byService(policy, other) {
   process.stdout.write(`\n### \`${policy}\` against \`${other}\`, by service\n\n`);
   const figures = TAILS.map((one) => `p${one} less, %`);
-  head('service', 'part', 'requests', 'loop busy', ...figures, 'energy*', 'better in');
+  head('service', 'requests', 'loop busy', ...figures, 'energy*', 'better in');
   for (const one of answers) {
     const both = [policy, other];
     const lesses = TAILS.map((tail) => {
@@ -89,7 +88,7 @@ function byService(policy, other) {
     const energy = both.map((name) => outcomeOf(one, name).policy.energy.toFixed(3)).join(' : ');
     const busy = `${Math.round(one.answer.unchanged.loopUse * 100)} %`;
     const better = verdict(one, policy, other);
-    row(one.name, one.part, one.answer.requests, busy, ...lesses, energy, better);
+    row(one.name, one.answer.requests, busy, ...lesses, energy, better);
   }
 }
 
@@ -111,14 +110,7 @@ function frontiers() {
 }
 
 table('All services', answers);
-for (const part of new Set(answers.map((one) => one.part))) {
-  table(
-    `Services that the settings of \`deadline\` were ${part}`,
-    answers.filter((one) => one.part === part),
-  );
-}
 frontiers();
-byService('paced', 'combined');
 byService('deadline', 'combined');
 byService('deadline', 'combined:hold=0ns,gc-hold=0ns');
 process.stdout.write("\n*Energy is modelled by the paper's points.\n");
