@@ -1,6 +1,7 @@
 // The cells that `run.mjs` has written so far.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { BASE } from './arms.mjs';
 
 /** By service (with `-cluster`) and arm, in the order of rounds. */
 export function cellsIn(folder) {
@@ -18,4 +19,11 @@ export function cellsIn(folder) {
     }
   }
   return services;
+}
+
+/** A figure of an arm live, as the mean of its rounds. Throws where it has not run. */
+export function liveMean(folder, { service, arm = BASE, figure }) {
+  const cells = cellsIn(folder).get(service)?.get(arm);
+  if (cells === undefined) throw new Error(`no live ${arm} of ${service}: run run.mjs first`);
+  return cells.reduce((sum, cell) => sum + cell[figure], 0) / cells.length;
 }

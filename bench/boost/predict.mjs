@@ -17,12 +17,10 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { bobtailMeanwhile } from '../harness/bobtail.mjs';
 import { ARMS, BASE, BASE_POLICY, BASE_SPEED, flagsOf, SERVICES, TUNED } from './arms.mjs';
-import { cellsIn } from './cells.mjs';
+import { liveMean } from './cells.mjs';
 import { atFrequency, record } from './held.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
-import { rateAt, ratesIn } from './rates.mjs';
 import { driven } from './shared-lever.mjs';
-import { SpeedProbe } from './speed.mjs';
 import { KEPT_MIN } from './warm.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
@@ -83,9 +81,7 @@ async function answerTo(args) {
 /** How busy the loop was live, as a share of the time in which the base speed lets it run. */
 function liveUse({ service, kind }) {
   const arm = { plain: BASE, tuned: 'gc-boost-tuned' }[kind];
-  const cells = cellsIn(values.out).get(service)?.get(arm);
-  if (cells === undefined) throw new Error(`no live ${arm} of ${service}: run run.mjs first`);
-  return cells.reduce((sum, { loopShare }) => sum + loopShare, 0) / cells.length / BASE_SPEED;
+  return liveMean(values.out, { service, arm, figure: 'loopShare' }) / BASE_SPEED;
 }
 
 /** What speaks against a recording; null where it is to be kept, or its refusal is. */
@@ -98,10 +94,10 @@ function flaw(answer, target) {
 }
 
 /** Records one that is whole and as busy as live; false when time is up. */
-async function recordAsBusy(cell, environment, speed) {
+async function recordAsBusy(cell, environment) {
   const folder = recordingOf(cell);
   const target = liveUse(cell);
-  let ratePerS = rateAt(ratesIn(values.out)[cell.service], await speed.unitMs());
+  let ratePerS = liveMean(values.out, { service: cell.service, figure: 'ratePerS' });
   for (let trial = 0; trial < TRIALS_MAX; trial += 1) {
     if (isOverdue()) return false;
     const seconds = Number(values.requests) / ratePerS;
@@ -127,16 +123,11 @@ async function recordAsBusy(cell, environment, speed) {
 
 /** Records what is not there yet; false when time is up. */
 async function recordAll(environment) {
-  const speed = new SpeedProbe(values.node);
-  try {
-    for (const cell of cells) {
-      if (existsSync(answerOf(cell)) || existsSync(recordingOf(cell))) continue;
-      if (!(await recordAsBusy(cell, environment, speed))) return false;
-    }
-    return true;
-  } finally {
-    speed.stop();
+  for (const cell of cells) {
+    if (existsSync(answerOf(cell)) || existsSync(recordingOf(cell))) continue;
+    if (!(await recordAsBusy(cell, environment))) return false;
   }
+  return true;
 }
 
 /** Replays a recording under the policies of the arms that have its flags. */

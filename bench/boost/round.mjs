@@ -12,13 +12,13 @@ import { BASE_POLICY, flagsOf } from './arms.mjs';
 import { BoostedService } from './service.mjs';
 import { SharedLever } from './shared-lever.mjs';
 import { Tally } from './tally.mjs';
-import { KEPT_MIN, requests, settle, warm } from './warm.mjs';
+import { requests, settle, warm } from './warm.mjs';
 
 /** Of a turn that counts, after a beginning that does not: caches are cold by then. */
 const TURN_MS = 2000;
 const BEGIN_MS = AFTER_MS;
-/** As long as it takes on a machine that is left alone: to begin anew would take longer. */
-const TURNS_BY_WANTED = 4;
+/** Of the requests that are sent: with fewer left a round is begun anew. */
+const UNDISTURBED_MIN = 0.2;
 
 /** One arm of a round: its service, warmed up, and what came so far. */
 class Contender {
@@ -50,12 +50,12 @@ class Contender {
     this.before = await this.service.driven();
   }
 
-  isWhole(wanted) {
-    return this.tally.requests >= wanted;
+  hasUndisturbed(requestsMin) {
+    return this.tally.requests >= requestsMin;
   }
 
   /** Its turn; `others` are measured meanwhile. */
-  async turn({ ratePerS, seed, unitMs }, others) {
+  async turn({ ratePerS, seed }, others) {
     const held = this.arm.isHeld ? await this.lever.hold(this.arm.policy) : null;
     const before = this.#figures(others);
     const stolen = stolenSince();
@@ -75,7 +75,7 @@ class Contender {
     this.tally.add({
       latenciesMs: undisturbed.map((index) => latenciesMs[index]),
       leftOut: counting.length - undisturbed.length,
-      ...{ sent: latenciesMs.length, failed, unanswered, unitMs, stolenNs, wallNs, ...ofCpu },
+      ...{ sent: latenciesMs.length, failed, unanswered, stolenNs, wallNs, ...ofCpu },
     });
   }
 
@@ -94,12 +94,12 @@ class Contender {
     const wallNs = tally.sum('wallNs');
     const after = await this.service.driven();
     const share = boostedShare(this.before, after, wallNs);
-    const { histogram, fastTurns } = tally.latencies();
+    const { histogram, fastTurns, ofAllTurns } = tally.latencies();
     const counts = ['failed', 'unanswered', 'leftOut'].map((name) => [name, tally.sum(name)]);
-    const [unitMs, perRequestNs] = ['unitMs', 'perRequestNs'].map((name) => tally.each(name));
+    const perRequestNs = tally.each('perRequestNs').map(Math.round);
     return {
-      ...{ arm: arm.name, policy: arm.policy, flags, turns: unitMs.length, fastTurns },
-      ...{ unitMs, perRequestNs: perRequestNs.map(Math.round) },
+      ...{ arm: arm.name, policy: arm.policy, flags, turns: perRequestNs.length, fastTurns },
+      perRequestNs,
       ...{ requests: histogram.count, ...Object.fromEntries(counts) },
       loopShare: tally.sum('loopNs') / wallNs,
       cpuShare: tally.sum('cpuNs') / wallNs,
@@ -110,6 +110,7 @@ class Contender {
       ranNs: wallNs,
       energy: { kind: 'modelled', relativeToBase: 1 + premium(after) * share },
       latencies: histogram.toText(),
+      latenciesOfAllTurns: ofAllTurns.toText(),
     };
   }
 }
@@ -125,11 +126,8 @@ function premium({ boostedShare: share, energy }) {
   return share > 0 ? (energy.relativeToBase - 1) / share : 0;
 }
 
-/**
- * Cells of all arms, and whether all have `wanted` requests that nothing disturbed. `beginTurn`
- * gives the speed of the core before the next turns, when it may have waited for it.
- */
-export async function takeRound({ arms, latency, wanted, seed, ratePerS, beginTurn, ...context }) {
+/** Cells of all arms, each asked `sent` times; and whether all have enough that nothing disturbed. */
+export async function takeRound({ arms, latency, sent, seed, ratePerS, ...context }) {
   const lever = await SharedLever.start(latency);
   const contenders = [];
   try {
@@ -138,12 +136,10 @@ export async function takeRound({ arms, latency, wanted, seed, ratePerS, beginTu
     }
     // At once, here and at the end: each waits until its drivers have told what they did.
     await Promise.all(contenders.map((one) => one.begin()));
-    const turnsMax = TURNS_BY_WANTED * Math.ceil(wanted / (ratePerS * (TURN_MS / 1000)));
-    for (let turn = 0; turn < turnsMax; turn += 1) {
-      if (contenders.every((one) => one.isWhole(wanted))) break;
-      const unitMs = await beginTurn();
+    const turns = Math.ceil(sent / (ratePerS * (TURN_MS / 1000)));
+    for (let turn = 0; turn < turns; turn += 1) {
       // The same arrivals for all, and another order each time.
-      const load = { ratePerS, seed: seed + turn, unitMs };
+      const load = { ratePerS, seed: seed + turn };
       for (const one of shuffled(contenders, seededRandom(seed * 97 + turn))) {
         await one.turn(
           load,
@@ -154,7 +150,7 @@ export async function takeRound({ arms, latency, wanted, seed, ratePerS, beginTu
     const cells = await Promise.all(
       contenders.map(async (one) => ({ seed, ratePerS, latency, ...(await one.cell()) })),
     );
-    const isWhole = contenders.every((one) => one.isWhole(KEPT_MIN * wanted));
+    const isWhole = contenders.every((one) => one.hasUndisturbed(UNDISTURBED_MIN * sent));
     return { cells, isWhole };
   } finally {
     for (const { service } of contenders) await service.stop();

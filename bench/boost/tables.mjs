@@ -1,6 +1,7 @@
 // Tables in the form of the paper's Tables 6 and 7, of the raw data of `run.mjs`, beside those of
-// the paper. Percentiles are those of all rounds together, their intervals from a paired bootstrap
-// over rounds (as `bobtail tune` has them); energies are modelled.
+// the paper. Percentiles are those of all rounds together, of turns in which the core was fast and,
+// beside, of all; their intervals are from a paired bootstrap over rounds (as `bobtail tune` has
+// them); energies are modelled.
 //
 //   node bench/boost/tables.mjs bench/runs/2026-11-21-boost
 import { readFileSync } from 'node:fs';
@@ -37,7 +38,7 @@ const head = (...cells) => {
 };
 
 /** One round of an arm, as the comparison of rounds takes it. */
-function toRound({ latencies }) {
+function toRound(latencies) {
   const pairs = latencies.split(' ').map((pair) => pair.split(':').map(Number));
   return {
     latencies: pairs.map(([bucket, count]) => [Math.round(1.01 ** bucket * 1000), count]),
@@ -48,14 +49,24 @@ function toRound({ latencies }) {
 /** An arm beside the base in the rounds that both have. */
 async function compared(base, own) {
   const rounds = base.map(({ round }) => round).filter((n) => own.some(({ round }) => round === n));
-  const of = (cells) => rounds.map((n) => toRound(cells.find(({ round }) => round === n)));
-  const { percentiles } = await analyzeRounds(of(base), of(own));
+  const of = (cells, figure) => {
+    return rounds.map((n) => toRound(cells.find(({ round }) => round === n)[figure]));
+  };
+  // Older runs have kept no others than those of fast turns.
+  const figures = ['latencies', 'latenciesOfAllTurns'];
+  const [fast, all] = await Promise.all(
+    figures.map((figure) => {
+      const isKept = [...base, ...own].every((cell) => cell[figure] !== undefined);
+      return isKept ? analyzeRounds(of(base, figure), of(own, figure)) : { percentiles: [] };
+    }),
+  );
   const mean = (figure) => own.reduce((sum, cell) => sum + figure(cell), 0) / own.length;
   const pooled = LatencyHistogram.fromText(own.map((cell) => cell.latencies).join(' '));
   return {
     rounds: rounds.length,
     pooled,
-    percentiles,
+    percentiles: fast.percentiles,
+    ofAllTurns: { percentiles: all.percentiles },
     byRound: rounds.map((n) => {
       return TAILS.map((tail) => {
         const [before, after] = [base, own].map((cells) => {
@@ -89,6 +100,11 @@ function reduction({ percentiles }, percentile) {
   return `${percent(one.ratio)} %${bounds}`;
 }
 
+/** The same of all turns, also those in which the core was slow. */
+function reductionOfAll({ ofAllTurns }, percentile) {
+  return reduction(ofAllTurns, percentile);
+}
+
 /** `25 % (12–33)`: the median over rounds, and between which the middle half of them lies. */
 function typicalReduction({ byRound }, tail) {
   const ratios = byRound.map((one) => one[TAILS.indexOf(tail)]).filter((ratio) => ratio !== null);
@@ -116,6 +132,8 @@ async function serviceTable(service, arms) {
     'p99 less',
     'by round: p99.9',
     'p99',
+    'all turns: p99.9',
+    'p99',
   ];
   head('scheme', 'rounds × requests', ...figures, 'boosts/s', 'boosted', 'loop busy', 'energy*');
   const order = Object.keys(ARMS);
@@ -127,8 +145,10 @@ async function serviceTable(service, arms) {
     const { pooled, rounds, perS, boosted, energy, busy } = result;
     const less =
       name === BASE
-        ? ['', '', '', '']
-        : [reduction, typicalReduction].flatMap((told) => TAILS.map((tail) => told(result, tail)));
+        ? ['', '', '', '', '', '']
+        : [reduction, typicalReduction, reductionOfAll].flatMap((told) => {
+            return TAILS.map((tail) => told(result, tail));
+          });
     const percentiles = [50, 99, 99.9].map((one) => ms(pooled, one));
     const shares = [`${(boosted * 100).toFixed(1)} %`, `${(busy * 100).toFixed(0)} %`];
     const size = `${rounds} × ${Math.round(pooled.count / cells.length)}`;

@@ -12,6 +12,12 @@ const OFF_MAX = 0.2;
 
 const sumOf = (list, figure) => list.reduce((sum, one) => sum + one[figure], 0);
 
+/** Of these turns together. */
+function histogramOf(turns) {
+  const texts = turns.map(({ histogram }) => histogram.toText());
+  return LatencyHistogram.fromText(texts.join(' '));
+}
+
 /** Of one arm in one round. */
 export class Tally {
   #turns = [];
@@ -42,15 +48,21 @@ export class Tally {
     return this.#turns.filter(({ perRequestNs }) => perRequestNs <= low * (1 + OFF_MAX));
   }
 
-  /** How many requests count. */
+  /** How many requests nothing disturbed, however fast the core was. */
   get requests() {
-    return this.#fast().reduce((sum, { histogram }) => sum + histogram.count, 0);
+    return sumOf(
+      this.#turns.map(({ histogram }) => histogram),
+      'count',
+    );
   }
 
-  /** Those of requests that count, and in how many turns. */
+  /** Those of requests that count and in how many turns, and those of all turns. */
   latencies() {
     const fast = this.#fast();
-    const texts = fast.map(({ histogram }) => histogram.toText());
-    return { fastTurns: fast.length, histogram: LatencyHistogram.fromText(texts.join(' ')) };
+    return {
+      fastTurns: fast.length,
+      histogram: histogramOf(fast),
+      ofAllTurns: histogramOf(this.#turns),
+    };
   }
 }

@@ -14,9 +14,9 @@ import { parseArgs } from 'node:util';
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
 import { bobtailMeanwhile } from '../harness/bobtail.mjs';
 import { BASE_FLAGS, SERVICES } from './arms.mjs';
+import { liveMean } from './cells.mjs';
 import { atFrequency, FREQUENCIES, record } from './held.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
-import { ratesIn } from './rates.mjs';
 import { driven } from './shared-lever.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
@@ -58,10 +58,11 @@ const cells = Array.from({ length: Number(values.rounds) }, (_, index) => index 
 const folderOf = (service, { round, ghz }) => join(values.scratch, `${service}-${ghz}-${round}`);
 
 /** Records services at one frequency; false when time is up. */
-async function recordCell(cell, left, rates, environment) {
+async function recordCell(cell, left, environment) {
   for (const service of left) {
     if (isOverdue()) return false;
-    const load = { ratePerS: rates[service].ratePerS, seconds, seed: cell.round };
+    const ratePerS = liveMean(values.out, { service, figure: 'ratePerS' });
+    const load = { ratePerS, seconds, seed: cell.round };
     const folder = folderOf(service, cell);
     await record({ service, folder, node: values.node, flags: BASE_FLAGS, environment, ...load });
     process.stderr.write(`${service} · round ${cell.round} · ${cell.ghz} GHz\n`);
@@ -71,11 +72,10 @@ async function recordCell(cell, left, rates, environment) {
 
 /** Records what is not there yet; false when time is up. */
 async function recordAll(environment) {
-  const rates = ratesIn(values.out);
   for (const cell of cells) {
     const missing = () => services.filter((service) => !existsSync(folderOf(service, cell)));
     while (missing().length > 0) {
-      const take = () => recordCell(cell, missing(), rates, environment);
+      const take = () => recordCell(cell, missing(), environment);
       if (isOverdue() || !(await driven(() => atFrequency(cell.ghz, take)))) return false;
     }
   }

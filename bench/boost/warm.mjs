@@ -6,7 +6,7 @@ import { closedLoop, openLoop, requestBytes } from '../harness/open-loop.mjs';
 
 const PATHS = 5000;
 /** A fresh server is at twice its later cost for the first two seconds. */
-const WARM_MS = 2500;
+export const WARM_MS = 2500;
 /** After it V8 collects what it put off while the loop was never idle. */
 export const SETTLE_MS = 3000;
 /** Of a closed loop: enough that the service is never idle. */
