@@ -126,7 +126,7 @@ function premium({ boostedShare: share, energy }) {
   return share > 0 ? (energy.relativeToBase - 1) / share : 0;
 }
 
-/** Cells of all arms, each asked `sent` times; and whether all have enough that nothing disturbed. */
+/** Cells of all arms, each asked `sent` times; whether all have enough that nothing disturbed. */
 export async function takeRound({ arms, latency, sent, seed, ratePerS, ...context }) {
   const lever = await SharedLever.start(latency);
   const contenders = [];
