@@ -5,7 +5,7 @@
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bobtailMeanwhile } from '../harness/bobtail.mjs';
+import { bobtail } from '../harness/bobtail.mjs';
 import { SERVER_CORE } from '../harness/cpu.mjs';
 import { SharedLever } from './shared-lever.mjs';
 import { WARM_UP_MS } from './warm.mjs';
@@ -51,6 +51,8 @@ export async function record({ service, folder, node, flags = [], environment, .
   const where = ['--out', `${folder}.part`, '--on-port', sent.join(' ')];
   rmSync(`${folder}.part`, { recursive: true, force: true });
   const env = { ...environment, SEED: String(seed * 1000 + 7) };
-  await bobtailMeanwhile(['record', ...how, ...where, '--', ...command], env);
+  await bobtail(['record', ...how, ...where, '--', ...command], {
+    env: { ...process.env, ...env },
+  });
   renameSync(`${folder}.part`, folder);
 }

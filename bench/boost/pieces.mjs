@@ -1,6 +1,7 @@
 // What every experiment of this folder does around its cells: it runs in pieces, on the load's
 // core, beside the databases that its services need, with the servers' core kept awake, and ends
 // what it started.
+import { exitOnSignals } from '../../workloads/harness/exit-on-signals.mjs';
 import { startServices } from '../../workloads/harness/services.mjs';
 import { keepAwake } from '../harness/awake.mjs';
 import { LOAD_CORE, pin, SERVER_CORE } from '../harness/cpu.mjs';
@@ -20,8 +21,7 @@ export function overdueAfter(secondsMax) {
  * services where. Throws where one cannot be had.
  */
 export async function besideDatabases(services, take) {
-  // Ended by a signal, it still ends what it started.
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+  exitOnSignals();
   process.setMaxListeners(CHILDREN_MAX);
   pin(process.pid, LOAD_CORE);
   const needs = [...new Set(services.flatMap((name) => SERVICES[name].needs))];

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { bobtailMeanwhile } from '../harness/bobtail.mjs';
+import { bobtail } from '../harness/bobtail.mjs';
 import { ARMS, BASE, BASE_POLICY, BASE_SPEED, flagsOf, SERVICES, TUNED } from './arms.mjs';
 import { liveMean } from './cells.mjs';
 import { atFrequency, record } from './held.mjs';
@@ -67,7 +67,7 @@ function recordAtBase({ service, kind, folder, seed, ratePerS, seconds }, enviro
 /** The answer, or why a recording cannot be replayed. */
 async function answerTo(args) {
   try {
-    return JSON.parse(await bobtailMeanwhile(args));
+    return JSON.parse(await bobtail(args));
   } catch (error) {
     if (error.code !== NOT_REPLAYABLE) throw error;
     const [why] = error.stderr

@@ -7,7 +7,7 @@
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
 import { stolenSince } from '../harness/cpu.mjs';
 import { openLoop } from '../harness/open-loop.mjs';
-import { AFTER_MS, StolenWatch } from '../harness/stolen.mjs';
+import { AFTER_MS_MAX, StolenWatch } from '../harness/stolen.mjs';
 import { BASE_POLICY, flagsOf } from './arms.mjs';
 import { BoostedService } from './service.mjs';
 import { SharedLever } from './shared-lever.mjs';
@@ -16,7 +16,7 @@ import { requests, settle, warm } from './warm.mjs';
 
 /** Of a turn that counts, after a beginning that does not: caches are cold by then. */
 const TURN_MS = 2000;
-const BEGIN_MS = AFTER_MS;
+const BEGIN_MS = AFTER_MS_MAX;
 /** Of the requests that are sent: with fewer left a round is begun anew. */
 const UNDISTURBED_MIN = 0.2;
 

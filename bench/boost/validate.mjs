@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
-import { bobtailMeanwhile } from '../harness/bobtail.mjs';
+import { bobtail } from '../harness/bobtail.mjs';
 import { BASE_FLAGS, SERVICES } from './arms.mjs';
 import { liveMean } from './cells.mjs';
 import { atFrequency, FREQUENCIES, record } from './held.mjs';
@@ -37,7 +37,7 @@ const isOverdue = overdueAfter(Number(values['seconds-max']));
 
 /** Means over all requests of a recording. */
 async function report(folder) {
-  const answer = JSON.parse(await bobtailMeanwhile(['report', folder, '--json']));
+  const answer = JSON.parse(await bobtail(['report', folder, '--json']));
   // The rows of all routes together; their own rows follow.
   const breakdown = answer.breakdown.filter(({ route }) => route === '*');
   const sum = (figure) => breakdown.reduce((all, row) => all + row.count * row[figure], 0);

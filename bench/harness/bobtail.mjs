@@ -1,21 +1,14 @@
 // Runs the built command, the one that this repository has: an experiment is about this source, not
 // about whatever is installed.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { exitOnSignals } from '../../workloads/harness/exit-on-signals.mjs';
 
 /** The command's script. */
 export const MAIN = fileURLToPath(
   new URL('../../packages/bobtail/dist/cli/main.js', import.meta.url),
 );
-
-/** What a command printed; `options` are spawn's. Throws when it ended otherwise than well. */
-export function bobtail(args, options = {}) {
-  const about = { encoding: 'utf8', maxBuffer: 2 ** 28, ...options };
-  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], about);
-  if (status !== 0) throw new Ended(args[0], status, stderr);
-  return stdout;
-}
 
 /** As thrown where a command ended otherwise than well. */
 export class Ended extends Error {
@@ -25,12 +18,14 @@ export class Ended extends Error {
   }
 }
 
-/** The same without keeping this process from hearing signals; killed with it. */
-export async function bobtailMeanwhile(args, env = {}) {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+/**
+ * What a command printed; `options` are spawn's. Throws an `Ended` when it ended otherwise than
+ * well. It ends with this process, and this process hears signals meanwhile.
+ */
+export async function bobtail(args, options = {}) {
+  exitOnSignals();
+  const stdio = ['ignore', 'pipe', 'pipe'];
+  const child = spawn(process.execPath, [MAIN, ...args], { ...options, stdio });
   const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => {
     const chunks = [];
     stream.on('data', (chunk) => chunks.push(chunk));

@@ -7,16 +7,20 @@ import { StolenWatch as Watch } from '../../packages/bobtail/dist/cli/record/sto
 
 /** The kernel counts in steps of 10 ms, so less than that is told with what follows. */
 const BEFORE_MS = 50;
-/** A queue that grew meanwhile is gone by then: the loops are half busy. */
-export const AFTER_MS = 200;
+/** A queue that grew meanwhile is gone after so many times what was taken, within these bounds. */
+const AFTER_BY_TAKEN = 4;
+const AFTER_MS_MIN = 100;
+export const AFTER_MS_MAX = 200;
 /** So that asking costs nothing, however often. */
 const ASKED_EVERY_MS = 50;
 
 /** From when to when what came is left out (ms of `performance.now`), apart from each other. */
 export function windowsOf(intervals, toMs) {
   const windows = [];
-  for (const { fromNs, untilNs } of intervals) {
-    const [fromMs, untilMs] = [toMs(fromNs) - BEFORE_MS, toMs(untilNs) + AFTER_MS];
+  for (const { fromNs, untilNs, takenNs } of intervals) {
+    const wantedMs = (AFTER_BY_TAKEN * takenNs) / 1e6;
+    const afterMs = Math.min(AFTER_MS_MAX, Math.max(AFTER_MS_MIN, wantedMs));
+    const [fromMs, untilMs] = [toMs(fromNs) - BEFORE_MS, toMs(untilNs) + afterMs];
     const last = windows.at(-1);
     if (last && fromMs <= last.untilMs) last.untilMs = untilMs;
     else windows.push({ fromMs, untilMs });

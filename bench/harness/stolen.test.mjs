@@ -3,14 +3,22 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { uncoveredMs, windowsOf } from './stolen.mjs';
 
-const interval = (fromMs, untilMs) => ({ fromNs: fromMs * 1e6, untilNs: untilMs * 1e6 });
+const interval = (fromMs, untilMs, takenMs) => {
+  return { fromNs: fromMs * 1e6, untilNs: untilMs * 1e6, takenNs: takenMs * 1e6 };
+};
 const toMs = (ns) => ns / 1e6;
 
-test('windows begin before what was taken, end after it, and are apart', () => {
-  const intervals = [interval(1000, 1050), interval(1300, 1350), interval(1601, 1650)];
+test('windows begin before what was taken, end after it by how much it was, and are apart', () => {
+  const intervals = [
+    interval(1000, 1050, 50),
+    interval(1300, 1350, 30),
+    interval(1521, 1571, 10),
+    interval(2000, 2200, 90),
+  ];
   assert.deepEqual(windowsOf(intervals, toMs), [
-    { fromMs: 950, untilMs: 1550 },
-    { fromMs: 1551, untilMs: 1850 },
+    { fromMs: 950, untilMs: 1470 },
+    { fromMs: 1471, untilMs: 1671 },
+    { fromMs: 1950, untilMs: 2400 },
   ]);
 });
 

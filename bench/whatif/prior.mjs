@@ -52,7 +52,7 @@ const POLICIES = ['static:3.3', 'static:peak', 'gc-boost', 'queue-boost', 'combi
 const PRIOR = ['adrenaline:types=1..n', 'rubik', 'rubik:tail=99', 'oracle:tail=99.9'];
 const SHARED = ['gc-boost', 'combined', 'adrenaline', 'rubik'];
 
-function measure({ rate, routes, server: command, isCluster }) {
+async function measure({ rate, routes, server: command, isCluster }) {
   const folder = mkdtempSync(join(tmpdir(), 'bobtail-bench-prior-'));
   const out = join(folder, 'recording.bobtail');
   const load = [process.execPath, LOAD, 'open', REQUESTS, rate, ...routes];
@@ -64,9 +64,11 @@ function measure({ rate, routes, server: command, isCluster }) {
     ...shared.flatMap((one) => ['--set', one]),
   ];
   try {
-    bobtail(['record', ...flags, '--on-port', onPort, '--', values.node, ...command]);
+    await bobtail(['record', ...flags, '--on-port', onPort, '--', values.node, ...command]);
     // Without the command, which names folders of this machine.
-    const { run: _, ...answer } = JSON.parse(bobtail(['whatif', out, '--json', ...scenarios]));
+    const { run: _, ...answer } = JSON.parse(
+      await bobtail(['whatif', out, '--json', ...scenarios]),
+    );
     return `${JSON.stringify(answer)}\n`;
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -93,7 +95,7 @@ const lines = [
 for (const [name, service] of Object.entries(SERVICES)) {
   const file = join(values.out, `${name.replaceAll(/\W+/g, '-')}.json`);
   if (values.only !== undefined && values.only !== name) continue;
-  if (!existsSync(file)) writeFileSync(file, measure(service));
+  if (!existsSync(file)) writeFileSync(file, await measure(service));
   const { scenarios } = JSON.parse(readFileSync(file, 'utf8'));
   lines.push(...scenarios.map((one) => row(name, one)));
 }

@@ -32,7 +32,7 @@ if (values.out === undefined) {
 }
 
 /** Records one cell and asks what its changes would bring; traces are not kept. */
-function measure({ service, load, env, sets = [] }) {
+async function measure({ service, load, env, sets = [] }) {
   const folder = mkdtempSync(join(tmpdir(), 'bobtail-bench-whatif-'));
   const out = join(folder, 'recording.bobtail');
   const words = [process.execPath, join(FIXTURES, 'whatif-load.mjs'), 'open', ...load];
@@ -41,9 +41,9 @@ function measure({ service, load, env, sets = [] }) {
   const flags = ['--quiet', '--no-report', '--no-html', '--out', out, '--on-port', onPort];
   const command = [values.node, join(FIXTURES, 'whatif-service.cjs'), ...service];
   try {
-    bobtail(['record', ...flags, '--', ...command], { env: { ...process.env, ...env } });
+    await bobtail(['record', ...flags, '--', ...command], { env: { ...process.env, ...env } });
     const options = sets.flatMap((one) => ['--set', one]);
-    return JSON.parse(bobtail(['whatif', out, '--json', '--tail', '99', ...options]));
+    return JSON.parse(await bobtail(['whatif', out, '--json', '--tail', '99', ...options]));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -58,7 +58,7 @@ for (let round = 1; round <= Number(values.rounds); round++) {
   for (const [name, cell] of Object.entries(CELLS)) {
     const file = join(values.out, `${round}-${name}.json`);
     if (existsSync(file) || performance.now() + cell.seconds * 1000 > endMs) continue;
-    writeFileSync(file, `${JSON.stringify(measure(cell), null, 2)}\n`);
+    writeFileSync(file, `${JSON.stringify(await measure(cell), null, 2)}\n`);
     process.stdout.write(`${file}\n`);
   }
 }

@@ -47,7 +47,7 @@ async function record({ needs, command, folder, load, env }, out) {
   try {
     rmSync(`${out}.part`, { recursive: true, force: true });
     const args = ['record', ...flags, '--out', `${out}.part`, '--on-port', onPort, '--', ...pinned];
-    bobtail(args, { env: all, cwd: folder?.(values.node) ?? root });
+    await bobtail(args, { env: all, cwd: folder?.(values.node) ?? root });
     renameSync(`${out}.part`, out);
   } finally {
     await databases.stop();
@@ -71,7 +71,7 @@ for (const name of values.services.split(',')) {
     // Of a run that was killed before it was judged, or of one that is not kept.
     rmSync(unjudged, { recursive: true, force: true });
     await record(SERVICES[name], unjudged);
-    const { requests, leftOutRequests } = JSON.parse(bobtail(['whatif', unjudged, '--json']));
+    const { requests, leftOutRequests } = JSON.parse(await bobtail(['whatif', unjudged, '--json']));
     process.stderr.write(`${name}: of ${requests} requests, ${leftOutRequests} left out\n`);
     if (leftOutRequests !== null) renameSync(unjudged, out);
   }
@@ -79,7 +79,7 @@ for (const name of values.services.split(',')) {
   const policies = Object.values(SCHEMES).flatMap(({ policy }) => {
     return policy === undefined ? [] : ['--policy', policy];
   });
-  const answer = JSON.parse(bobtail(['whatif', out, '--json', ...policies]));
+  const answer = JSON.parse(await bobtail(['whatif', out, '--json', ...policies]));
   // Where this project lies is nobody's business.
   answer.run.command = answer.run.command.map((word) => word.replace(root, ''));
   writeFileSync(file, `${JSON.stringify(answer)}\n`);

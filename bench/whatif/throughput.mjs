@@ -39,10 +39,10 @@ function childrenMs() {
 }
 
 /** CPU time of one `whatif` with so many scenarios, and what it answers. */
-function run(recording, scenario, count) {
+async function run(recording, scenario, count) {
   const scenarios = Array.from({ length: count }, (_, n) => scenario(n)).flat();
   const beforeMs = childrenMs();
-  const answer = JSON.parse(bobtail(['whatif', recording, '--json', ...scenarios]));
+  const answer = JSON.parse(await bobtail(['whatif', recording, '--json', ...scenarios]));
   return { cpuMs: childrenMs() - beforeMs, answer };
 }
 
@@ -52,8 +52,8 @@ for (const recording of positionals) {
     const msEach = [];
     let answered;
     for (let round = 0; round < ROUNDS; round += 1) {
-      const few = run(recording, scenario, FEW);
-      const many = run(recording, scenario, MANY);
+      const few = await run(recording, scenario, FEW);
+      const many = await run(recording, scenario, MANY);
       msEach.push((many.cpuMs - few.cpuMs) / (MANY - FEW));
       answered = many.answer;
     }

@@ -17,6 +17,7 @@ import { createRequire } from 'node:module';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { exitOnSignals } from './exit-on-signals.mjs';
 
 const require = createRequire(import.meta.url);
 
@@ -181,12 +182,6 @@ async function startPostgres() {
 }
 
 const STARTERS = { redis: startRedis, postgres: startPostgres };
-
-/** A harness that is told to end still runs its exit handlers. */
-function exitOnSignals() {
-  process.once('SIGTERM', () => process.exit(143));
-  process.once('SIGINT', () => process.exit(130));
-}
 
 /**
  * Starts the named services.

@@ -14,8 +14,13 @@ use crate::model::{Model, Request};
 
 /// The kernel tells what was taken in steps of 10 ms: less is told with what follows.
 const TOLD_LATE_NS: Ns = 50_000_000;
-/// What stood in line is gone by then, unless the loop is near its limit.
-const QUEUE_NS: Ns = 200_000_000;
+/// What stood in line is gone after so many times what was taken, by a loop that is four fifths
+/// busy: it has a fifth of its time for what it missed.
+const QUEUE_BY_TAKEN: Ns = 4;
+/// Requests are slower for so long after a single tick (`bench/stolen/after.mjs`).
+const QUEUE_NS_MIN: Ns = 100_000_000;
+/// Of stalls one after the other each has its own end.
+const QUEUE_NS_MAX: Ns = 200_000_000;
 /// Where more is to be left out, what is left says little of the service.
 const LEFT_OUT_MAX: f64 = 0.5;
 
@@ -42,7 +47,9 @@ impl Disturbed {
         let mut windows: Vec<(Ns, Ns)> = Vec::new();
         for one in stolen.intervals() {
             let from_ns = one.from_ns.saturating_sub(TOLD_LATE_NS);
-            let until_ns = one.until_ns.saturating_add(QUEUE_NS);
+            let queue_ns = one.taken_ns.saturating_mul(QUEUE_BY_TAKEN);
+            let queue_ns = queue_ns.clamp(QUEUE_NS_MIN, QUEUE_NS_MAX);
+            let until_ns = one.until_ns.saturating_add(queue_ns);
             match windows.last_mut() {
                 Some(last) if from_ns <= last.1 => last.1 = until_ns,
                 _ => windows.push((from_ns, until_ns)),
@@ -114,23 +121,27 @@ mod tests {
 
     const MS: Ns = 1_000_000;
 
-    fn disturbed(intervals: &[(Ns, Ns)]) -> Disturbed {
-        let interval = |&(from_ns, until_ns): &(Ns, Ns)| StolenInterval {
+    fn disturbed(intervals: &[(Ns, Ns, Ns)]) -> Disturbed {
+        let interval = |&(from_ns, until_ns, taken_ns): &(Ns, Ns, Ns)| StolenInterval {
             from_ns,
             until_ns,
-            taken_ns: 1,
+            taken_ns,
         };
         Disturbed::by(&Stolen::of(intervals.iter().map(interval)))
     }
 
     #[test]
     fn what_comes_shortly_before_within_and_after_is_covered() {
-        let disturbed = disturbed(&[(1000 * MS, 1050 * MS), (2000 * MS, 2050 * MS)]);
+        let disturbed = disturbed(&[
+            (1000 * MS, 1050 * MS, 10 * MS),
+            (2000 * MS, 2050 * MS, 30 * MS),
+            (3000 * MS, 3200 * MS, 90 * MS),
+        ]);
         let covered = |ms: Ns| disturbed.covers(ms * MS);
-        for ms in [950, 1000, 1050, 1250, 1950, 2250] {
+        for ms in [950, 1000, 1050, 1150, 1950, 2170, 2950, 3400] {
             assert!(covered(ms), "{ms}");
         }
-        for ms in [0, 949, 1251, 1949, 2251, 9000] {
+        for ms in [0, 949, 1151, 1949, 2171, 2949, 3401, 9000] {
             assert!(!covered(ms), "{ms}");
         }
         assert!(!Disturbed::default().covers(0));
@@ -138,8 +149,12 @@ mod tests {
 
     #[test]
     fn windows_that_touch_are_one() {
-        let disturbed = disturbed(&[(1000 * MS, 1100 * MS), (1350 * MS, 1400 * MS), (0, 1)]);
-        let expected = vec![(0, 200 * MS + 1), (950 * MS, 1600 * MS)];
+        let disturbed = disturbed(&[
+            (1000 * MS, 1100 * MS, 50 * MS),
+            (1350 * MS, 1400 * MS, 10 * MS),
+            (0, 1, 1),
+        ]);
+        let expected = vec![(0, 100 * MS + 1), (950 * MS, 1500 * MS)];
         assert_eq!(disturbed.windows, expected);
     }
 
