@@ -221,7 +221,11 @@ impl<'a> Build<'a> {
         Event {
             trigger,
             phase,
-            taken_before_ns: seen.ended.begin_ns.saturating_sub(seen.taken_ns),
+            takes_jobs: seen.takes_jobs,
+            taken_before_ns: match seen.takes_jobs {
+                true => seen.ended.end_ns.saturating_sub(seen.taken_ns),
+                false => seen.ended.begin_ns.saturating_sub(seen.taken_ns),
+            },
             is_job: seen.ended.kind == LoopKind::Pool,
             woken: ready_ns > seen.free_ns,
             wait: self.waits[ix],

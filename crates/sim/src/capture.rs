@@ -84,6 +84,8 @@ pub(crate) struct Seen {
     pub accepted_ns: Option<Ns>,
     /// When the loop took what the pool had done, if it is the first of that.
     pub taken_ns: Ns,
+    /// A wake-up for something else, at which the loop takes what the pool has done all the same.
+    pub takes_jobs: bool,
     /// Collections between ready, or the end of the event before it, and its begin.
     pub lead_gc_ns: u64,
     /// Where its pieces begin.
@@ -185,11 +187,16 @@ impl Capture {
         }
         let mut taken_ns = ended.begin_ns;
         let mut free_ns = self.turned_ns.take().unwrap_or(ended.begin_ns);
-        // That the pool is done is told by a wake-up of its own, which is a part of its work.
+        // That the pool is done is told by a wake-up, which is a part of its work, unless nothing
+        // was done by then: all wake-ups of a loop are one to the kernel (`uv__async_io`), of V8's
+        // helpers too, and at any of them the loop takes what is done when it gets there.
         if let Some(before) = self.log.events.last()
             && ended.kind == LoopKind::Pool
             && before.ended.kind == LoopKind::Async
             && before.turn == self.turn
+            && ended
+                .ready_ns
+                .is_none_or(|ready_ns| ready_ns <= self.polled_ns)
         {
             free_ns = before.free_ns;
             taken_ns = before.ended.begin_ns;
@@ -210,6 +217,7 @@ impl Capture {
             turn: self.turn,
             accepted_ns: self.accepted_ns.remove(&ended.handle),
             taken_ns,
+            takes_jobs: false,
             lead_gc_ns: self.graph.work(waiting_ns, ended.begin_ns).gc_ns,
             first_piece: self.log.pieces.len() as u32,
         });
@@ -294,14 +302,23 @@ impl Capture {
 }
 
 impl Log {
-    /// A job that the loop took with the first of this answer, if that was one: it took them when
-    /// all of them were done, which may be later than it began to.
+    /// A job that the loop took with the first of this answer, if that was one, or at a wake-up for
+    /// something else: it took them when all of them were done, maybe later than it began to.
     fn take_with_first(&mut self, turn: u32, ready_ns: Option<Ns>) {
         let of_turn = self.events.iter_mut().rev();
-        let mut of_turn = of_turn.take_while(|one| one.turn == turn && is_job(one));
-        if let Some(first) = of_turn.find(|one| one.taken_ns < one.ended.begin_ns) {
-            let done_ns = ready_ns.unwrap_or(0).min(first.ended.begin_ns);
-            first.taken_ns = first.taken_ns.max(done_ns);
+        let mut of_turn = of_turn.take_while(|one| one.turn == turn);
+        let first = of_turn.find(|one| !is_job(one) || one.taken_ns < one.ended.begin_ns);
+        let Some(first) = first else { return };
+        let done_ns = ready_ns.unwrap_or(0);
+        match first.ended.kind {
+            LoopKind::Pool => {
+                first.taken_ns = first.taken_ns.max(done_ns.min(first.ended.begin_ns));
+            }
+            LoopKind::Async => {
+                first.takes_jobs = true;
+                first.taken_ns = first.taken_ns.max(done_ns.min(first.ended.end_ns));
+            }
+            _ => {}
         }
     }
 

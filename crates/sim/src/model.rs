@@ -49,7 +49,10 @@ pub(crate) struct Event {
     pub phase: Phase,
     /// It tells that a job of the pool is done.
     pub is_job: bool,
-    /// So long before its begin the loop took what the pool had done.
+    /// It is a wake-up for something else, at which the loop takes what the pool has done.
+    pub takes_jobs: bool,
+    /// So long before its begin the loop took what the pool had done; where it is a wake-up, before
+    /// its end.
     pub taken_before_ns: u64,
     /// It was ready while the loop slept.
     pub woken: bool,
@@ -67,6 +70,13 @@ pub(crate) struct Event {
     pub poll_ns: u64,
     /// Its steps are those up to the first of the next event.
     pub first_step: u32,
+}
+
+impl Event {
+    /// With all others of its kind in one answer of the kernel it is one wake-up.
+    pub(crate) fn is_of_pool(&self) -> bool {
+        matches!(self.trigger, Trigger::Job { .. }) || self.takes_jobs
+    }
 }
 
 /// What makes an event ready.

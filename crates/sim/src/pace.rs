@@ -48,8 +48,8 @@ pub(crate) struct Pace {
     queue_length: u32,
     head_ns: Option<Ns>,
     is_dispatched: bool,
-    /// A job of this answer of the kernel began.
-    is_job: bool,
+    /// What this answer of the kernel tells of the pool has begun.
+    is_of_pool: bool,
     totals: LoopTotals,
     ledger: Ledger,
 }
@@ -81,7 +81,7 @@ impl Pace {
             queue_length: 0,
             head_ns: None,
             is_dispatched: false,
-            is_job: false,
+            is_of_pool: false,
             totals: LoopTotals::default(),
             ledger: Ledger::new(from_ns),
         };
@@ -195,7 +195,7 @@ impl Pace {
 
     /// It has an answer.
     pub(crate) fn poll_leave(&mut self, ready: u32) {
-        (self.is_dispatched, self.is_job) = (false, false);
+        (self.is_dispatched, self.is_of_pool) = (false, false);
         self.head_ns = Some(self.at_ns);
         self.queue_length = ready;
         self.totals.turns += 1;
@@ -214,8 +214,8 @@ impl Pace {
     }
 
     /// An event that the kernel told begins. Jobs of the pool that are done come as one.
-    pub(crate) fn dispatch(&mut self, is_job: bool) {
-        if is_job && std::mem::replace(&mut self.is_job, true) {
+    pub(crate) fn dispatch(&mut self, is_of_pool: bool) {
+        if is_of_pool && std::mem::replace(&mut self.is_of_pool, true) {
             return;
         }
         if self.is_dispatched {

@@ -286,8 +286,16 @@ impl<'a> Run<'a> {
         for due in batch.drain(..) {
             self.execute(due);
             let known = &self.model.events[due.1 as usize];
-            if known.is_job {
-                let taken_ns = self.began_ns.saturating_sub(known.taken_before_ns);
+            if known.is_job || known.takes_jobs {
+                let end_ns = if known.takes_jobs {
+                    self.now
+                } else {
+                    self.began_ns
+                };
+                let mut taken_ns = end_ns.saturating_sub(known.taken_before_ns);
+                if known.takes_jobs {
+                    taken_ns = taken_ns.max(self.began_ns);
+                }
                 let mut more: Vec<Due> =
                     std::iter::from_fn(|| self.agenda.take_done(taken_ns)).collect();
                 in_order(&mut more, &self.model.events);

@@ -65,7 +65,7 @@ pub(crate) fn stand_in_line(events: &[Seen], causes: &[Cause], ready_ns: &mut [N
 }
 
 /// The first job of an answer of the kernel: what was told is that some are done, so that it stands
-/// in line since then, even if it was done when its turn came, and the wake-up was for another.
+/// in line since then where it is not known when it was done.
 fn wakes(seen: &Seen) -> bool {
     seen.ended.kind == LoopKind::Pool && seen.taken_ns < seen.ended.begin_ns
 }

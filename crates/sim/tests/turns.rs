@@ -228,7 +228,46 @@ fn a_job_is_in_line_since_the_kernel_told_that_some_are_done() {
     "#;
     let fast = |scenario: &mut Scenario, _: &Components| scenario.work.native = 0.5;
     let recorded = "/a 8ms, /b 2ms, /c 4.5ms";
-    check(drawing, recorded, fast, "/a 6.5ms, /b 1ms, /c 2.5ms");
+    check(drawing, recorded, fast, "/a 6ms, /b 1ms, /c 2ms");
+}
+
+#[test]
+fn a_wake_up_for_something_else_takes_what_was_asked_for_since_the_kernel_told_of_it() {
+    // The kernel told of it at 2 ms, together with /b, which asks the pool for something that is
+    // done before the loop gets to the wake-up; /c comes between, and is told later.
+    let drawing = r#"
+        open 1 server
+        open 2 server
+        open 3 server
+        0ms begin #1 read handle=1 ready=0ms
+            source 1 "/a"
+        2ms sink 1 200
+            end
+            poll for=0ms
+        2ms begin #2 read handle=2 ready=1ms
+            source 2 "/b"
+      2.5ms register pool op=1 "fs"
+        4ms end
+        4ms begin #3 async
+        5ms end
+        5ms begin #4 pool op=1 ready=3ms run=0.5ms
+            micro #5 promise from=2
+        6ms sink 2 200
+            end
+            poll for=0ms
+        6ms begin #6 read handle=3 ready=2.7ms
+            source 3 "/c"
+        7ms sink 3 200
+            end
+    "#;
+    let slow = |scenario: &mut Scenario, _: &Components| scenario.work.native = 2.0;
+    // Until 4 ms /a, 8 ms /b asks, 10 ms the wake-up, 12 ms /b, 14 ms /c.
+    check(
+        drawing,
+        "/a 2ms, /b 5ms, /c 4.3ms",
+        slow,
+        "/a 4ms, /b 11ms, /c 11.3ms",
+    );
 }
 
 #[test]

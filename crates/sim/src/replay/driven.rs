@@ -94,10 +94,10 @@ impl Run<'_> {
         };
         let pace = &mut driven.pace;
         let events = &self.model.events;
-        let is_job = |due: &&Due| matches!(events[due.1 as usize].trigger, Trigger::Job { .. });
-        let jobs = batch.iter().filter(is_job).count();
+        let is_of_pool = |due: &&Due| events[due.1 as usize].is_of_pool();
+        let of_pool = batch.iter().filter(is_of_pool).count();
         pace.pass(self.now.max(ready_ns));
-        pace.poll_leave((batch.len() - jobs + jobs.min(1)) as u32);
+        pace.poll_leave((batch.len() - of_pool + of_pool.min(1)) as u32);
     }
 
     /// The loop's way to a callback.
@@ -127,7 +127,7 @@ impl Run<'_> {
             pace.work(lead_ns - gc_ns);
         }
         if known.phase == Phase::Poll {
-            pace.dispatch(matches!(known.trigger, Trigger::Job { .. }));
+            pace.dispatch(known.is_of_pool());
         }
         self.now = pace.at_ns();
         if !woken && driven.busy_events.contains(&(event as usize)) {
