@@ -77,7 +77,8 @@ fn is_of_more(seen: &Seen, ready_ns: Ns) -> bool {
 }
 
 /// libuv counts whole milliseconds and asks the kernel to wake it in so many of them, so a timer
-/// that wakes the loop does so up to one later than it was due.
+/// that wakes the loop does so up to one later than it was due. One that was due in the turn before
+/// and did not run there was set since, by a clock that libuv had read before.
 fn late_timers(of_turn: &[Seen], ready_ns: &mut [Ns]) {
     let Some(first) = of_turn.first() else { return };
     let polled = of_turn.iter().zip(ready_ns.iter());
@@ -88,6 +89,9 @@ fn late_timers(of_turn: &[Seen], ready_ns: &mut [Ns]) {
         let slept = first.free_ns < *due_ns && *due_ns < seen.polled_ns;
         if slept && phase_of(seen.ended.kind) == Phase::Timers {
             *due_ns = seen.polled_ns.max(others_ns).min(seen.ended.begin_ns);
+        }
+        if seen.ended.kind == LoopKind::Timers && *due_ns <= seen.polled_before_ns {
+            *due_ns = seen.polled_ns.min(seen.ended.begin_ns);
         }
         // Those of Node run when the one of libuv does that stands for all of them.
         match seen.ended.kind {

@@ -199,6 +199,32 @@ fn timers_of_node_wait_for_the_one_that_stands_for_all_of_them() {
 }
 
 #[test]
+fn timers_that_did_not_run_when_they_were_due_were_set_later() {
+    // Due at 1 ms by a clock that was read then, and set in the turn that was told at 3 ms.
+    let drawing = r#"
+        open 1 server
+        open 2 server
+        open 3 server
+        0ms begin #1 read handle=1 ready=0ms
+            source 1 "/a"
+        2ms sink 1 200
+            end
+            poll for=0ms
+        2ms begin #2 read handle=3 ready=1.5ms
+            end
+            poll for=1ms
+        3ms begin #3 read handle=2 ready=3ms
+            source 2 "/b"
+        5ms sink 2 200
+            end
+        5ms begin #4 timers ready=1ms
+        7ms end
+    "#;
+    let same = |_: &mut Scenario, _: &Components| {};
+    check(drawing, "/a 2ms, /b 2ms", same, "/a 2ms, /b 2ms");
+}
+
+#[test]
 fn a_job_is_in_line_since_the_kernel_told_that_some_are_done() {
     // The wake-up is there at 4 ms; what it was for was taken before, and this was done at 5 ms.
     let drawing = r#"
