@@ -1,6 +1,6 @@
 // The load of one recorded run: the warm-up of live runs, then open-loop Poisson arrivals at a
-// fixed rate, the same for a seed. As live, what came while the host took time from this machine is
-// made up for: it goes on for up to twice as long.
+// fixed rate, the same for a seed. Unlike live, what came while the host took time from this
+// machine is made up for: it goes on for up to twice as long.
 //
 //   PORT=N node bench/boost/load.mjs RATE SECONDS SEED
 import { seededRandom } from '../../packages/bobtail/dist/prove/shuffle.js';

@@ -1,5 +1,5 @@
 // One round of a service: a fresh, seeded server for each arm, all there at once, and each under
-// load for two seconds at a time, in an order of its own each time, until all have enough.
+// load for two seconds at a time, in an order of its own each time, as often as is wanted.
 //
 // On a shared host the core is slower by half and is taken away in phases of seconds to minutes.
 // Arm after arm for half a minute each, the same arm twice was up to 97 % apart at p99.9. In turns

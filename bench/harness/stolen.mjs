@@ -22,7 +22,7 @@ export function windowsOf(intervals, toMs) {
     const afterMs = Math.min(AFTER_MS_MAX, Math.max(AFTER_MS_MIN, wantedMs));
     const [fromMs, untilMs] = [toMs(fromNs) - BEFORE_MS, toMs(untilNs) + afterMs];
     const last = windows.at(-1);
-    if (last && fromMs <= last.untilMs) last.untilMs = untilMs;
+    if (last && fromMs <= last.untilMs) last.untilMs = Math.max(last.untilMs, untilMs);
     else windows.push({ fromMs, untilMs });
   }
   return windows;

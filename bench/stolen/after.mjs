@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { StolenWatch } from '../../packages/bobtail/dist/cli/record/stolen.js';
+import { exitOnSignals } from '../../workloads/harness/exit-on-signals.mjs';
 import { Running } from '../boost/running.mjs';
 import { requests } from '../boost/warm.mjs';
 import { LOAD_CORE, pin, SERVER_CORE, threadNs } from '../harness/cpu.mjs';
@@ -71,6 +72,7 @@ const load = (seconds) => ({
   ...{ requests, ratePerS: Number(values.rate), durationMs: seconds * 1000 },
 });
 
+exitOnSignals();
 pin(process.pid, LOAD_CORE);
 const here = fileURLToPath(new URL('../boost/services/cpu.cjs', import.meta.url));
 const where = { env: { SEED: '1', WORKERS: '0' }, core: SERVER_CORE, node: values.node };

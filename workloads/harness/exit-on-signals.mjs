@@ -2,7 +2,7 @@
 const CODES = { SIGTERM: 143, SIGINT: 130 };
 let hears = false;
 
-/** Has this process exit, other than die, by these signals; as often as it is asked, once. */
+/** Has this process exit rather than die by these signals; however often it is asked, once. */
 export function exitOnSignals() {
   if (hears) return;
   hears = true;

@@ -51,7 +51,7 @@ impl Disturbed {
             let queue_ns = queue_ns.clamp(QUEUE_NS_MIN, QUEUE_NS_MAX);
             let until_ns = one.until_ns.saturating_add(queue_ns);
             match windows.last_mut() {
-                Some(last) if from_ns <= last.1 => last.1 = until_ns,
+                Some(last) if from_ns <= last.1 => last.1 = last.1.max(until_ns),
                 _ => windows.push((from_ns, until_ns)),
             }
         }
