@@ -26,6 +26,8 @@ async function boostedCluster(t, { node, policy, how = 'primary', workers = 2, p
   const script = [CLUSTER, how, String(workers), ...(how === 'own' ? [await freePort()] : [])];
   const run = await startBoosted(t, { args, node, script });
   await until('all workers drive', () => run.drivers().length >= workers);
+  // A primary ends with EPIPE where a worker is killed before it could be told that it listens.
+  await until('all workers listen', () => run.listening() >= workers);
   return { tree, ...run };
 }
 

@@ -192,12 +192,14 @@ export async function startBoosted(
   });
   session = sessionOf(pids[0]);
   const keeper = keeperOf(known);
+  const listening = () => seen.stdout.split('listening ').length - 1;
   const summary = () => {
     const told = JSON.parse(readFileSync(join(cwd, 'boost.json'), 'utf8'));
     assertValid('boost', told);
     return told;
   };
-  return { child, ended, cwd, folder, drivers, port: Number(port), pids, keeper, summary, seen };
+  const processes = { child, ended, drivers, listening, pids, keeper };
+  return { ...processes, cwd, folder, port: Number(port), summary, seen };
 }
 
 function childrenOf(pid) {
