@@ -21,7 +21,6 @@ import { liveMean } from './cells.mjs';
 import { atFrequency, record } from './held.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { driven } from './shared-lever.mjs';
-import { KEPT_MIN } from './warm.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
 const { values } = parseArgs({
@@ -40,6 +39,8 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** By how much a recorded loop may be more or less busy than live: what is not is made again. */
 const BUSY_OFF_MAX = 0.05;
 const TRIALS_MAX = 20;
+/** Of the requests that are wanted, with nothing left out: arrivals are random. */
+const KEPT_MIN = 0.95;
 /** Exit code: the recording lacks what a replay needs, or the replay is off without a change. */
 const NOT_REPLAYABLE = 81;
 const KINDS = ['plain', 'tuned'];

@@ -2,22 +2,23 @@
 //
 // Anew for each round, on a server of its own: the core of a shared host is another from one minute
 // to the next, and how busy the loop is decides more of a tail than any policy does.
-import { closedLoop, openLoop } from '../harness/open-loop.mjs';
+import { openLoop } from '../harness/open-loop.mjs';
 import { quartiles } from '../harness/statistics.mjs';
 import { BASE_FLAGS, BASE_POLICY, BASE_SPEED } from './arms.mjs';
 import { BoostedService } from './service.mjs';
 import { SharedLever } from './shared-lever.mjs';
-import { CONCURRENCY, requests, WARM_MS } from './warm.mjs';
+import { requests, WARM_MS, warm } from './warm.mjs';
 
 /** Of what the service answers at base when it is never idle: the paper's are half busy. */
 const UTILISATION = 0.475;
-const SECOND_MS = 1000;
-/** Of the trials, each at the rate that the one before came to. */
-const TRIAL_SECONDS = [3, 10];
+/** As long as a turn, so that both have as many collections of the whole heap. */
+const LOOK_MS = 2000;
+/** Looks of the trials, each at the rate that the one before came to. */
+const TRIAL_LOOKS = [2, 6];
 
 /**
  * Requests per second at which loops are busy for `UTILISATION` of the time that the base speed
- * lets them run, in the seconds in which the core is fast: those are the turns that count.
+ * lets them run, in the looks at which the core is fast: those are the turns that count.
  */
 export async function calibratedRate({ latency, ...context }) {
   const lever = await SharedLever.start(latency);
@@ -42,14 +43,13 @@ export async function calibratedRate({ latency, ...context }) {
  */
 async function rateOf(service) {
   const { connections } = service;
-  const load = { requests, concurrency: CONCURRENCY, durationMs: WARM_MS };
-  let ratePerS = (UTILISATION * (await closedLoop(connections, load))) / (WARM_MS / 1000);
-  for (const seconds of TRIAL_SECONDS) {
+  let ratePerS = (UTILISATION * (await warm(connections))) / (WARM_MS / 1000);
+  for (const looks of TRIAL_LOOKS) {
     const perRequestNs = [];
-    for (let second = 0; second < seconds; second += 1) {
+    for (let look = 0; look < looks; look += 1) {
       const beforeNs = service.loopNs();
-      const sent = await openLoop(connections, { requests, ratePerS, durationMs: SECOND_MS });
-      perRequestNs.push((service.loopNs() - beforeNs) / sent.latenciesMs.length);
+      const answered = await openLoop(connections, { requests, ratePerS, durationMs: LOOK_MS });
+      perRequestNs.push((service.loopNs() - beforeNs) / answered.latenciesMs.length);
     }
     ratePerS = (UTILISATION * BASE_SPEED * 1e9) / quartiles(perRequestNs).low;
   }

@@ -17,8 +17,8 @@ import { requests, settle, warm } from './warm.mjs';
 /** Of a turn that counts, after a beginning that does not: caches are cold by then. */
 const TURN_MS = 2000;
 const BEGIN_MS = AFTER_MS_MAX;
-/** Of the requests that are sent: with fewer left a round is begun anew. */
-const UNDISTURBED_MIN = 0.2;
+/** Of the requests that are sent: where fewer count a round is begun anew. */
+const COUNTING_MIN = 0.2;
 
 /** One arm of a round: its service, warmed up, and what came so far. */
 class Contender {
@@ -48,10 +48,6 @@ class Contender {
   /** What its drivers did until now does not count. */
   async begin() {
     this.before = await this.service.driven();
-  }
-
-  hasUndisturbed(requestsMin) {
-    return this.tally.requests >= requestsMin;
   }
 
   /** Its turn; `others` are measured meanwhile. */
@@ -126,7 +122,7 @@ function premium({ boostedShare: share, energy }) {
   return share > 0 ? (energy.relativeToBase - 1) / share : 0;
 }
 
-/** Cells of all arms, each asked `sent` times; whether all have enough that nothing disturbed. */
+/** Cells of all arms, each asked `sent` times; whether enough count of each. */
 export async function takeRound({ arms, latency, sent, seed, ratePerS, ...context }) {
   const lever = await SharedLever.start(latency);
   const contenders = [];
@@ -150,7 +146,7 @@ export async function takeRound({ arms, latency, sent, seed, ratePerS, ...contex
     const cells = await Promise.all(
       contenders.map(async (one) => ({ seed, ratePerS, latency, ...(await one.cell()) })),
     );
-    const isWhole = contenders.every((one) => one.hasUndisturbed(UNDISTURBED_MIN * sent));
+    const isWhole = contenders.every((one) => one.tally.requests >= COUNTING_MIN * sent);
     return { cells, isWhole };
   } finally {
     for (const { service } of contenders) await service.stop();

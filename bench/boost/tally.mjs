@@ -48,12 +48,9 @@ export class Tally {
     return this.#turns.filter(({ perRequestNs }) => perRequestNs <= low * (1 + OFF_MAX));
   }
 
-  /** How many requests nothing disturbed, however fast the core was. */
+  /** How many requests count: those of fast turns that nothing disturbed. */
   get requests() {
-    return sumOf(
-      this.#turns.map(({ histogram }) => histogram),
-      'count',
-    );
+    return histogramOf(this.#fast()).count;
   }
 
   /** Those of requests that count and in how many turns, and those of all turns. */

@@ -10,24 +10,19 @@ export const WARM_MS = 2500;
 /** After it V8 collects what it put off while the loop was never idle. */
 export const SETTLE_MS = 3000;
 /** Of a closed loop: enough that the service is never idle. */
-export const CONCURRENCY = 24;
+const CONCURRENCY = 24;
 /** Of one CPU, before what counts begins; how often it looks for that. */
 const STOLEN_MAX = 0.02;
 const SETTLED_MAX = 3;
 /** From the first request to the first that counts. */
 export const WARM_UP_MS = WARM_MS + SETTLE_MS;
 
-/** As long as what is wanted takes on a machine that is left alone: half may be left out. */
-export const PROLONGED_MAX = 2;
-/** Of the requests that are wanted, with nothing left out: arrivals are random. */
-export const KEPT_MIN = 0.95;
-
 /** Everything that is asked, in turn. */
 export const requests = Array.from({ length: PATHS }, (_, n) =>
   requestBytes(`/${(n * 37) % 1000}`),
 );
 
-/** As much as the service can answer, for a while. */
+/** As much as the service can answer, for a while: how many requests it was. */
 export function warm(connections) {
   return closedLoop(connections, { requests, concurrency: CONCURRENCY, durationMs: WARM_MS });
 }
