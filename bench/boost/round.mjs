@@ -7,7 +7,7 @@
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
 import { stolenSince } from '../harness/cpu.mjs';
 import { openLoop } from '../harness/open-loop.mjs';
-import { AFTER_MS_MAX, StolenWatch } from '../harness/stolen.mjs';
+import { disturbedBy } from '../harness/stalls.mjs';
 import { BASE_POLICY, flagsOf } from './arms.mjs';
 import { BoostedService } from './service.mjs';
 import { SharedLever } from './shared-lever.mjs';
@@ -16,7 +16,7 @@ import { requests, settle, warm } from './warm.mjs';
 
 /** Of a turn that counts, after a beginning that does not: caches are cold by then. */
 const TURN_MS = 2000;
-const BEGIN_MS = AFTER_MS_MAX;
+const BEGIN_MS = 200;
 /** Of the requests that are sent: where fewer count a round is begun anew. */
 const COUNTING_MIN = 0.2;
 
@@ -24,12 +24,12 @@ const COUNTING_MIN = 0.2;
 class Contender {
   tally = new Tally();
 
-  static async start(arm, { tuned, seed, lever, ...context }) {
+  static async start(arm, { tuned, seed, lever, stalls, ...context }) {
     const flags = flagsOf(arm, tuned);
     const policy = arm.isHeld ? BASE_POLICY : arm.policy;
     const how = { ...context, policy, flags, seed, drive: lever.drive };
     const service = await BoostedService.start(how);
-    const contender = Object.assign(new Contender(), { arm, service, lever, flags });
+    const contender = Object.assign(new Contender(), { arm, service, lever, stalls, flags });
     try {
       await contender.#warmUp(context.ratePerS, seed);
       return contender;
@@ -55,23 +55,26 @@ class Contender {
     const held = this.arm.isHeld ? await this.lever.hold(this.arm.policy) : null;
     const before = this.#figures(others);
     const stolen = stolenSince();
-    const watch = new StolenWatch();
+    await this.stalls.taken();
     const fromMs = performance.now() + BEGIN_MS;
-    const { latenciesMs, dueMs, failed, unanswered } = await openLoop(this.service.connections, {
-      ...{ requests, ratePerS, durationMs: BEGIN_MS + TURN_MS, random: seededRandom(seed) },
-    });
-    const isTaken = watch.stop();
+    const random = seededRandom(seed);
+    const load = { requests, ratePerS, durationMs: BEGIN_MS + TURN_MS, random };
+    const answered = await openLoop(this.service.connections, load);
+    const { latenciesMs, dueMs, failed, unanswered } = answered;
     const after = this.#figures(others);
     const spent = Object.entries(after).map(([name, ns]) => [name, ns - before[name]]);
     const { wallNs, ...ofCpu } = Object.fromEntries(spent);
     const stolenNs = stolen() * wallNs;
+    const stalls = [...(await this.stalls.taken()), ...answered.stalls];
     await held?.stop();
+    const isDisturbed = disturbedBy(stalls);
     const counting = dueMs.flatMap((due, index) => (due >= fromMs ? [index] : []));
-    const undisturbed = counting.filter((index) => !isTaken(dueMs[index]));
+    const undisturbed = counting.filter((index) => !isDisturbed(dueMs[index]));
     this.tally.add({
       latenciesMs: undisturbed.map((index) => latenciesMs[index]),
       leftOut: counting.length - undisturbed.length,
-      ...{ sent: latenciesMs.length, failed, unanswered, stolenNs, wallNs, ...ofCpu },
+      ...{ sent: latenciesMs.length, failed, unanswered, stalls: stalls.length },
+      ...{ stolenNs, wallNs, ...ofCpu },
     });
   }
 
@@ -91,7 +94,8 @@ class Contender {
     const after = await this.service.driven();
     const share = boostedShare(this.before, after, wallNs);
     const { histogram, fastTurns, ofAllTurns } = tally.latencies();
-    const counts = ['failed', 'unanswered', 'leftOut'].map((name) => [name, tally.sum(name)]);
+    const counted = ['failed', 'unanswered', 'leftOut', 'stalls'];
+    const counts = counted.map((name) => [name, tally.sum(name)]);
     const perRequestNs = tally.each('perRequestNs').map(Math.round);
     return {
       ...{ arm: arm.name, policy: arm.policy, flags, turns: perRequestNs.length, fastTurns },

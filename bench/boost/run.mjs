@@ -8,16 +8,17 @@
 // Needs root (real-time threads) and two CPUs: the servers on one, load and databases on the other.
 // A round of a service is written when it is done, and a run goes on where the last one stopped: a
 // round that was cut off (`--seconds-max`, Ctrl-C) is begun anew. `tables.mjs` makes tables.
-// Requests that came while the host took time from this machine are left out, and counted; a round
-// of which too few are left is measured again (the first is kept in `stolen.jsonl`).
+// Requests that came while a CPU did not run are left out, and counted; a round in which too few
+// count is measured again (the first is kept in `stolen.jsonl`).
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, release } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
-import { collectsAlone, yieldToDatabases } from '../harness/cpu.mjs';
+import { collectsAlone, LOAD_CORE, SERVER_CORE, yieldToDatabases } from '../harness/cpu.mjs';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
+import { StallWatch } from '../harness/stalls.mjs';
 import { armsOf, SERVICES, TUNED, USUAL } from './arms.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { calibratedRate } from './rate.mjs';
@@ -72,8 +73,16 @@ async function roundOf(service, round, arms, context) {
 
 /** All rounds, or as much of them as there is time for. */
 async function run(environment) {
+  const stalls = await StallWatch.start([SERVER_CORE, LOAD_CORE]);
   yieldToDatabases();
-  const context = { workers: Number(values.workers), node: values.node, environment };
+  try {
+    await takeRounds({ workers: Number(values.workers), node: values.node, environment, stalls });
+  } finally {
+    await stalls.stop();
+  }
+}
+
+async function takeRounds(context) {
   const arms = armsOf(values.arms.split(','));
   describe();
   for (let round = 1; round <= Number(values.rounds); round += 1) {

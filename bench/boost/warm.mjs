@@ -1,7 +1,6 @@
 // What is asked of the services, and how they are warmed up before it counts: live and recorded the
 // same, for a service whose first collection of the whole heap is still to come has another tail.
 import { seededRandom } from '../../packages/bobtail/dist/prove/shuffle.js';
-import { stolenSince } from '../harness/cpu.mjs';
 import { closedLoop, openLoop, requestBytes } from '../harness/open-loop.mjs';
 
 const PATHS = 5000;
@@ -11,9 +10,6 @@ export const WARM_MS = 2500;
 export const SETTLE_MS = 3000;
 /** Of a closed loop: enough that the service is never idle. */
 const CONCURRENCY = 24;
-/** Of one CPU, before what counts begins; how often it looks for that. */
-const STOLEN_MAX = 0.02;
-const SETTLED_MAX = 3;
 /** From the first request to the first that counts. */
 export const WARM_UP_MS = WARM_MS + SETTLE_MS;
 
@@ -27,12 +23,8 @@ export function warm(connections) {
   return closedLoop(connections, { requests, concurrency: CONCURRENCY, durationMs: WARM_MS });
 }
 
-/** The load as it will be, until the host leaves this machine alone; not for ever. */
-export async function settle(connections, ratePerS, seed) {
-  for (let settled = 0; settled < SETTLED_MAX; settled += 1) {
-    const stolen = stolenSince();
-    const random = seededRandom(seed + 1 + settled);
-    await openLoop(connections, { requests, ratePerS, durationMs: SETTLE_MS, random });
-    if (stolen() <= STOLEN_MAX) break;
-  }
+/** The load as it will be. */
+export function settle(connections, ratePerS, seed) {
+  const random = seededRandom(seed + 1);
+  return openLoop(connections, { requests, ratePerS, durationMs: SETTLE_MS, random });
 }

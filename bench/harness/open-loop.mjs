@@ -8,6 +8,8 @@ import net from 'node:net';
 const READ_BYTES = 64 * 1024;
 const SPIN_BELOW_MS = 1.6;
 const ANSWER_MS_MAX = 3000;
+/** A timer is 1 ms late anyhow. */
+const LATE_MS_MIN = 2;
 const HEAD_END = Buffer.from('\r\n\r\n');
 
 /** Length of the whole response at the start of `bytes`, or 0 while its head is incomplete. */
@@ -107,8 +109,9 @@ function arrivals(ratePerS, durationMs, random) {
  * Sends requests at `ratePerS` for `durationMs`, or until `isEnough`, one after the other from
  * `requests`; the same arrivals with the same `random`.
  * Throws a `RangeError` for a load that is none.
- * @returns `{latenciesMs, dueMs, failed, unanswered}`; `dueMs` has, by `performance.now`, when the
- *   request of each latency was due
+ * @returns `{latenciesMs, dueMs, failed, unanswered, stalls}`; `dueMs` has, by `performance.now`,
+ *   when the request of each latency was due, and `stalls` when this very process was late and by
+ *   how much, `{fromMs, lateMs}`: it had no core, or collected
  */
 export function openLoop(connections, load) {
   const { requests, ratePerS, durationMs, random = Math.random, isEnough = () => false } = load;
@@ -119,6 +122,7 @@ export function openLoop(connections, load) {
   const latenciesMs = [];
   const dueMs = [];
   const waiting = [];
+  const stalls = [];
   let failed = 0;
   let sent = 0;
   let open = 0;
@@ -129,7 +133,7 @@ export function openLoop(connections, load) {
       clearTimeout(limit);
       hasEnded = true;
       const unanswered = due.length - latenciesMs.length - failed;
-      resolve({ latenciesMs, dueMs, failed, unanswered });
+      resolve({ latenciesMs, dueMs, failed, unanswered, stalls });
     };
     let limit = setTimeout(end, durationMs + ANSWER_MS_MAX);
     /** What was sent is all; its answers are waited for. */
@@ -157,12 +161,15 @@ export function openLoop(connections, load) {
       };
       connection.socket.write(requests[index % requests.length]);
     };
-    const step = () => {
+    /** `awaitedMs` is when it was to come, since the start. */
+    const step = (awaitedMs) => {
       if (isEnough()) {
         cutOff();
         return;
       }
       const nowMs = performance.now() - startMs;
+      const lateMs = nowMs - awaitedMs;
+      if (lateMs >= LATE_MS_MIN) stalls.push({ fromMs: startMs + awaitedMs, lateMs });
       while (sent < due.length && due[sent] <= nowMs) {
         const connection = connections.take();
         open += 1;
@@ -172,10 +179,11 @@ export function openLoop(connections, load) {
       }
       if (sent === due.length) return;
       const gapMs = due[sent] - nowMs;
-      if (gapMs < SPIN_BELOW_MS) setImmediate(step);
-      else setTimeout(step, gapMs - SPIN_BELOW_MS + 0.5);
+      const sleepMs = gapMs - SPIN_BELOW_MS + 0.5;
+      if (gapMs < SPIN_BELOW_MS) setImmediate(step, nowMs);
+      else setTimeout(step, sleepMs, nowMs + sleepMs);
     };
-    step();
+    step(0);
   });
 }
 

@@ -38,6 +38,20 @@ test('it ends when it is enough, with the answers to all that was sent', async (
   assert.ok(performance.now() - beganMs < 30_000);
 });
 
+test('it tells when it was late itself, and by how much', async (t) => {
+  const connections = await served(t);
+  let fromMs;
+  setTimeout(() => {
+    fromMs = performance.now();
+    while (performance.now() < fromMs + 60);
+  }, 100);
+  const { stalls } = await openLoop(connections, load);
+  const longest = stalls.toSorted((a, b) => b.lateMs - a.lateMs)[0];
+  // It was to come up to a gap between two requests after that began.
+  assert.ok(longest?.lateMs > 50, JSON.stringify(stalls));
+  assert.ok(longest.fromMs > fromMs - 5 && longest.fromMs < fromMs + 10, JSON.stringify(stalls));
+});
+
 test('a load that makes no sense is refused', async (t) => {
   const connections = await served(t);
   for (const wrong of [{ ratePerS: undefined }, { ratePerS: 0 }, { durationMs: Number.NaN }]) {

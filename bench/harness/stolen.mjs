@@ -10,7 +10,7 @@ const BEFORE_MS = 50;
 /** A queue that grew meanwhile is gone after so many times what was taken, within these bounds. */
 const AFTER_BY_TAKEN = 4;
 const AFTER_MS_MIN = 100;
-export const AFTER_MS_MAX = 200;
+const AFTER_MS_MAX = 200;
 /** So that asking costs nothing, however often. */
 const ASKED_EVERY_MS = 50;
 

@@ -1,0 +1,85 @@
+// When the CPUs of an experiment did not run, each stall by itself, so that what came then can be
+// left out.
+//
+// What the kernel tells of a host's time (`stolen.mjs`) comes in ticks of 10 ms, for all CPUs
+// together and late: on a loud host half of all requests came near one, and nothing had happened
+// to most of them. A real-time thread on each CPU sees single stalls of a millisecond
+// (`crates/control/examples/stalls.rs`).
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const PROGRAM = `${root}target/release/examples/stalls`;
+/** Above the imitation of a frequency. */
+const PRIORITY = '90';
+/** Who came so shortly before may have waited through it: for all, however long they took. */
+const BEFORE_MS = 20;
+/** A queue that grew meanwhile is gone after so many times the stall, and what is least. */
+const AFTER_BY_STALL = 4;
+const AFTER_MS_MIN = 10;
+/** Until what a watch has told is here. */
+const TOLD_MS = 5;
+
+/** From when to when what came is left out, in order and apart, of stalls `{fromMs, lateMs}`. */
+export function windowsAround(stalls) {
+  const windows = [];
+  for (const { fromMs, lateMs } of stalls.toSorted((a, b) => a.fromMs - b.fromMs)) {
+    const afterMs = Math.max(AFTER_MS_MIN, AFTER_BY_STALL * lateMs);
+    const one = { fromMs: fromMs - BEFORE_MS, untilMs: fromMs + lateMs + afterMs };
+    const last = windows.at(-1);
+    if (last && one.fromMs <= last.untilMs) last.untilMs = Math.max(last.untilMs, one.untilMs);
+    else windows.push(one);
+  }
+  return windows;
+}
+
+/** Whether who came at a moment (ms of `performance.now`) is to be left out. */
+export function disturbedBy(stalls) {
+  const windows = windowsAround(stalls);
+  return (ms) => windows.some(({ fromMs, untilMs }) => ms > fromMs && ms < untilMs);
+}
+
+/** Looks at CPUs until it is stopped. Needs root. */
+export class StallWatch {
+  #children = [];
+  #stalls = [];
+  /** Between the two clocks. */
+  #aheadMs = Number(process.hrtime.bigint()) / 1e6 - performance.now();
+
+  static async start(cpus) {
+    const build = ['build', '-q', '--release', '-p', 'bobtail-control', '--example', 'stalls'];
+    execFileSync('cargo', build, { cwd: root, stdio: 'inherit' });
+    const watch = new StallWatch();
+    await Promise.all(cpus.map((cpu) => watch.#watch(cpu)));
+    return watch;
+  }
+
+  async #watch(cpu) {
+    // It must not outlive this process, whatever ends that.
+    const args = ['--pdeathsig', 'KILL', 'chrt', '--fifo', PRIORITY, PROGRAM, String(cpu)];
+    const child = spawn('setpriv', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.#children.push(child);
+    const lines = createInterface({ input: child.stdout });
+    await once(lines, 'line');
+    lines.on('line', (line) => {
+      const [dueNs, lateNs] = line.split(' ').map(Number);
+      this.#stalls.push({ fromMs: dueNs / 1e6 - this.#aheadMs, lateMs: lateNs / 1e6 });
+    });
+  }
+
+  /** Stalls `{fromMs, lateMs}` since it was last asked, by `performance.now`. */
+  async taken() {
+    await new Promise((resolve) => setTimeout(resolve, TOLD_MS));
+    return this.#stalls.splice(0);
+  }
+
+  async stop() {
+    for (const child of this.#children) {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    }
+  }
+}
