@@ -5,8 +5,8 @@
 //     [--seconds-max S] [--out DIR] [--scratch DIR]
 //
 // I/O is what `bobtail report` says it is. First all is recorded, which is what wants a quiet
-// machine, then reported. A run goes on where the last one stopped. The rates are those of
-// `run.mjs`, which has to have run before.
+// machine, then reported. A run goes on where the last one stopped. A service's rate
+// is the mean of its rounds in `run.mjs`, which has to have run before.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

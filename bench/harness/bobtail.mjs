@@ -6,12 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { exitOnSignals } from '../../workloads/harness/exit-on-signals.mjs';
 
 /** The command's script. */
-export const MAIN = fileURLToPath(
-  new URL('../../packages/bobtail/dist/cli/main.js', import.meta.url),
-);
+const MAIN = fileURLToPath(new URL('../../packages/bobtail/dist/cli/main.js', import.meta.url));
 
 /** As thrown where a command ended otherwise than well. */
-export class Ended extends Error {
+class Ended extends Error {
   constructor(verb, code, stderr) {
     super(`bobtail ${verb} ended with ${code}: ${stderr}`);
     Object.assign(this, { code, stderr });

@@ -22,6 +22,11 @@ test('windows begin before what was taken, end after it by how much it was, and 
   ]);
 });
 
+test('what is taken next does not shorten the window that it touches', () => {
+  const intervals = [interval(1000, 1100, 50), interval(1100, 1101, 10)];
+  assert.deepEqual(windowsOf(intervals, toMs), [{ fromMs: 950, untilMs: 1300 }]);
+});
+
 test('what no window covers is what is left of the time until now', () => {
   const windows = [
     { fromMs: 0, untilMs: 150 },

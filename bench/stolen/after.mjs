@@ -68,15 +68,15 @@ function told(latenciesMs) {
   return { count, p50, p90, p99 };
 }
 
-const load = (seconds) => ({
-  ...{ requests, ratePerS: Number(values.rate), durationMs: seconds * 1000 },
-});
+const load = (seconds) => {
+  return { requests, ratePerS: Number(values.rate), durationMs: seconds * 1000 };
+};
 
 exitOnSignals();
 pin(process.pid, LOAD_CORE);
-const here = fileURLToPath(new URL('../boost/services/cpu.cjs', import.meta.url));
+const script = fileURLToPath(new URL('../boost/services/cpu.cjs', import.meta.url));
 const where = { env: { SEED: '1', WORKERS: '0' }, core: SERVER_CORE, node: values.node };
-const running = await Running.start([here], where);
+const running = await Running.start([script], where);
 const connections = await Connections.open(running.port, CONNECTIONS);
 await openLoop(connections, load(WARM_S));
 const { pid } = running.child;

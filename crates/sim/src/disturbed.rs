@@ -159,6 +159,15 @@ mod tests {
     }
 
     #[test]
+    fn what_is_taken_next_does_not_shorten_what_it_touches() {
+        let disturbed = disturbed(&[
+            (1000 * MS, 1100 * MS, 50 * MS),
+            (1100 * MS, 1101 * MS, 10 * MS),
+        ]);
+        assert_eq!(disturbed.windows, vec![(950 * MS, 1300 * MS)]);
+    }
+
+    #[test]
     fn half_of_the_requests_may_be_left_out_and_no_more() {
         let (model, _) = grown(7, 20_000);
         let mut arrivals: Vec<Ns> = model.arrivals_ns().collect();

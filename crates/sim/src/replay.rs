@@ -261,7 +261,8 @@ impl<'a> Run<'a> {
     }
 
     /// Runs what is ready by then, or until the kernel has told so. Jobs of the pool come all
-    /// together, those too that were done while what was before them in line ran.
+    /// together, those too that were done while what was before them in line ran; a wake-up for
+    /// something else brings what is done by then, too.
     fn poll(&mut self, ready_ns: Ns, batch: &mut Vec<Due>) {
         let first = self.agenda.first();
         let Some((_, first)) = first.filter(|due| due.0 <= ready_ns) else {
@@ -286,21 +287,15 @@ impl<'a> Run<'a> {
         for due in batch.drain(..) {
             self.execute(due);
             let known = &self.model.events[due.1 as usize];
-            if known.is_job || known.takes_jobs {
-                let end_ns = if known.takes_jobs {
-                    self.now
-                } else {
-                    self.began_ns
-                };
-                let mut taken_ns = end_ns.saturating_sub(known.taken_before_ns);
-                if known.takes_jobs {
-                    taken_ns = taken_ns.max(self.began_ns);
-                }
-                let mut more: Vec<Due> =
-                    std::iter::from_fn(|| self.agenda.take_done(taken_ns)).collect();
-                in_order(&mut more, &self.model.events);
-                more.into_iter().for_each(|due| self.execute(due));
-            }
+            let taken_ns = match (known.is_job, known.takes_jobs) {
+                (_, true) => (self.now.saturating_sub(known.taken_before_ns)).max(self.began_ns),
+                (true, false) => self.began_ns.saturating_sub(known.taken_before_ns),
+                (false, false) => continue,
+            };
+            let mut more: Vec<Due> =
+                std::iter::from_fn(|| self.agenda.take_done(taken_ns)).collect();
+            in_order(&mut more, &self.model.events);
+            more.into_iter().for_each(|due| self.execute(due));
         }
     }
 

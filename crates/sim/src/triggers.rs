@@ -127,8 +127,7 @@ fn unexplained(
         seen.ended.kind,
         LoopKind::Immediate | LoopKind::Immediates | LoopKind::Close
     );
-    let was_seen =
-        seen.ended.ready_ns.is_some() || seen.polled_ns > seen.free_ns || is_told_wake_up(seen);
+    let was_seen = seen.ended.ready_ns.is_some() || seen.polled_ns > seen.free_ns;
     match ix.checked_sub(1) {
         // The turn of the loop itself brought it.
         Some(event) if is_of_turn || !was_seen => Cause::Earlier {
@@ -143,18 +142,13 @@ fn unexplained(
     }
 }
 
-/// A wake-up was told by the kernel like anything else: nothing that ran since then brought it.
-fn is_told_wake_up(seen: &Seen) -> bool {
-    seen.ended.kind == LoopKind::Async && seen.polled_ns > 0
-}
-
 /// When an event was ready: by its record, or by what its kind and the poll tell.
 pub(crate) fn ready_ns(seen: &Seen, cause: &Cause) -> Ns {
     let ended = &seen.ended;
     let told = match (ended.ready_ns, cause) {
         (Some(ready_ns), _) => ready_ns,
         (None, Cause::Earlier { at_ns, .. }) if seen.polled_ns <= seen.free_ns => *at_ns,
-        (None, _) if seen.polled_ns > seen.free_ns || is_told_wake_up(seen) => seen.polled_ns,
+        (None, _) if seen.polled_ns > seen.free_ns => seen.polled_ns,
         (None, _) => ended.begin_ns,
     };
     told.min(ended.begin_ns)

@@ -225,7 +225,7 @@ fn timers_that_did_not_run_when_they_were_due_were_set_later() {
 }
 
 #[test]
-fn a_job_is_in_line_since_the_kernel_told_that_some_are_done() {
+fn a_job_that_was_not_done_when_the_kernel_told_of_a_wake_up_comes_with_it() {
     // The wake-up is there at 4 ms; what it was for was taken before, and this was done at 5 ms.
     let drawing = r#"
         open 1 server
@@ -274,7 +274,7 @@ fn a_wake_up_for_something_else_takes_what_was_asked_for_since_the_kernel_told_o
             source 2 "/b"
       2.5ms register pool op=1 "fs"
         4ms end
-        4ms begin #3 async
+        4ms begin #3 async ready=2ms
         5ms end
         5ms begin #4 pool op=1 ready=3ms run=0.5ms
             micro #5 promise from=2

@@ -222,12 +222,16 @@ function assertCollections(drawn, explanation) {
   return seen;
 }
 
-const ofRoute = (route) =>
-  planted.explanations
-    .filter((one) => one.route === `GET ${route}`)
-    .reduce((slowest, one) => (one.latencyNs > slowest.latencyNs ? one : slowest));
+/**
+ * The median request of a route: on a machine that others share, the slowest is one that was
+ * stopped for so long that all else is too short for the screen.
+ */
+function ofRoute(route) {
+  const all = planted.explanations.filter((one) => one.route === `GET ${route}`);
+  return all.sort((a, b) => a.latencyNs - b.latencyNs)[all.length >> 1];
+}
 
-/** The slowest request of a route, with what is drawn of it. */
+/** The median request of a route, with what is drawn of it. */
 async function shownOf(t, route) {
   const explanation = ofRoute(route);
   const page = await openRequest(t, planted.file, explanation.id);
