@@ -4,6 +4,7 @@
 
 const cluster = require('node:cluster');
 const http = require('node:http');
+const { yieldToLoop } = require('./v8-threads.cjs');
 const { fillCache, kindOf, work } = require('./work.cjs');
 
 const KEEP_ALIVE_MS = 600_000;
@@ -42,5 +43,6 @@ exports.start = async (prepare) => {
     });
     return;
   }
+  yieldToLoop();
   await serve(await prepare());
 };

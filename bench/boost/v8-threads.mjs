@@ -1,0 +1,125 @@
+// What V8's helpers cost a loop that shares its core with them: services with helpers as they are
+// and with helpers that yield, two of each, in turns under the same load.
+//
+//   sudo node --single-threaded-gc bench/boost/v8-threads.mjs [--service disk] [--rate 1300]
+//     [--turns N] [--rounds N] [--node PATH]
+//
+// A line for each turn in which somebody waited long, and after each round all latencies so far.
+// Needs the kernel's schedstat, as all of this experiment does.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { seededRandom } from '../../packages/bobtail/dist/prove/shuffle.js';
+import {
+  collectsAlone,
+  LOAD_CORE,
+  SERVER_CORE,
+  threadNs,
+  yieldToDatabases,
+} from '../harness/cpu.mjs';
+import { openLoop } from '../harness/open-loop.mjs';
+import { disturbedBy, StallWatch } from '../harness/stalls.mjs';
+import { BASE_FLAGS, BASE_POLICY } from './arms.mjs';
+import { BoostedService } from './service.mjs';
+import { driven, SharedLever } from './shared-lever.mjs';
+import { requests, settle, warm } from './warm.mjs';
+
+const TURN_MS = 2000;
+const BEGIN_MS = 200;
+const LONG_MS = 30;
+const VERY_LONG_MS = 60;
+/** Two of a kind, so that what differs between them is seen, too. */
+const ARMS = {
+  ordinary: { V8_THREADS: 'ordinary' },
+  yielding: {},
+  'ordinary, again': { V8_THREADS: 'ordinary' },
+  'yielding, again': {},
+};
+
+const { values } = parseArgs({
+  options: {
+    service: { type: 'string', default: 'cpu' },
+    rate: { type: 'string', default: '1300' },
+    turns: { type: 'string', default: '14' },
+    rounds: { type: 'string', default: '3' },
+    node: { type: 'string', default: join('node_modules', 'node24', 'bin', 'node') },
+  },
+});
+const ratePerS = Number(values.rate);
+
+/** CPU milliseconds of V8's helpers of a service so far. */
+function helpersMs(pid) {
+  const name = (thread) => readFileSync(`/proc/${pid}/task/${thread}/comm`, 'utf8').trim();
+  const helpers = readdirSync(`/proc/${pid}/task`).filter((one) => name(one).endsWith('V8Worker'));
+  return helpers.reduce((sum, thread) => sum + threadNs(pid, thread), 0) / 1e6;
+}
+
+async function start(environment, seed, drive) {
+  const { service, node } = values;
+  const how = { service, node, environment, workers: 0, policy: BASE_POLICY, flags: BASE_FLAGS };
+  const started = await BoostedService.start({ ...how, seed, drive });
+  await warm(started.connections);
+  await settle(started.connections, ratePerS, seed);
+  return started;
+}
+
+/** One turn: the latencies in ms that no stall of a CPU disturbed, and what helpers ran. */
+async function turn({ connections, running }, stalls, seed) {
+  const before = helpersMs(running.pid);
+  await stalls.taken();
+  const fromMs = performance.now() + BEGIN_MS;
+  const random = seededRandom(seed);
+  const load = { requests, ratePerS, durationMs: BEGIN_MS + TURN_MS, random };
+  const answered = await openLoop(connections, load);
+  const isDisturbed = disturbedBy([...(await stalls.taken()), ...answered.stalls]);
+  const counts = (due) => due >= fromMs && !isDisturbed(due);
+  const latenciesMs = answered.latenciesMs.filter((_, index) => counts(answered.dueMs[index]));
+  return { latenciesMs, helpedMs: helpersMs(running.pid) - before };
+}
+
+const longer = (latenciesMs, ms) => latenciesMs.filter((one) => one > ms).length;
+
+function told(latenciesMs) {
+  const sorted = latenciesMs.toSorted((a, b) => a - b);
+  const at = (share) => sorted[Math.floor(sorted.length * share)]?.toFixed(1);
+  const percentiles = `p50 ${at(0.5)} p99 ${at(0.99)} p99.9 ${at(0.999)} ms`;
+  const counts = [LONG_MS, VERY_LONG_MS].map((ms) => `${longer(sorted, ms)} over ${ms} ms`);
+  return `${sorted.length} requests: ${percentiles}, ${counts.join(', ')}`;
+}
+
+async function takeRound(round, stalls, all) {
+  const lever = await SharedLever.start('20us');
+  const services = new Map();
+  try {
+    for (const [arm, environment] of Object.entries(ARMS)) {
+      services.set(arm, await start(environment, round + 1, lever.drive));
+    }
+    for (let number = 0; number < Number(values.turns); number += 1) {
+      const order = [...services];
+      if (number % 2 === 1) order.reverse();
+      for (const [arm, service] of order) {
+        const { latenciesMs, helpedMs } = await turn(service, stalls, round * 1000 + number);
+        all[arm].push(...latenciesMs);
+        const many = longer(latenciesMs, LONG_MS);
+        if (many > 0) {
+          const what = `${many} of ${latenciesMs.length} over ${LONG_MS} ms`;
+          console.log(`${round} ${number} ${arm}: ${what}, helpers ran ${helpedMs.toFixed(0)} ms`);
+        }
+      }
+    }
+  } finally {
+    for (const service of services.values()) await service.stop();
+    await lever.stop();
+  }
+}
+
+collectsAlone();
+yieldToDatabases();
+const stalls = await StallWatch.start([SERVER_CORE, LOAD_CORE]);
+const all = Object.fromEntries(Object.keys(ARMS).map((arm) => [arm, []]));
+for (let round = 0; round < Number(values.rounds); round += 1) {
+  await driven(() => takeRound(round, stalls, all));
+  for (const [arm, latenciesMs] of Object.entries(all))
+    console.log(`= ${arm}: ${told(latenciesMs)}`);
+}
+await stalls.stop();
