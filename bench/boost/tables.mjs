@@ -29,6 +29,7 @@ const PAPER_6 = {
   postgres: [15.1, 10.7, 1.12, 1.11],
 };
 const TAILS = [99.9, 99];
+const LONG_MS = [30, 60];
 
 const [folder] = process.argv.slice(2);
 const row = (...cells) => process.stdout.write(`| ${cells.join(' | ')} |\n`);
@@ -218,6 +219,19 @@ function conformanceTable(services, predict) {
   }
 }
 
+/** Of all turns and services: blackouts are too few for percentiles of a service, but not here. */
+function longWaitsTable(all) {
+  process.stdout.write('\n### Of 100,000 requests of all turns\n\n');
+  head('scheme', 'requests', ...LONG_MS.map((one) => `over ${one} ms`));
+  for (const name of new Set(all.flatMap((arms) => [...arms.keys()]))) {
+    const cells = all.flatMap((arms) => arms.get(name) ?? []);
+    const texts = cells.map((cell) => cell.latenciesOfAllTurns ?? cell.latencies);
+    const histogram = LatencyHistogram.fromText(texts.join(' '));
+    const share = (one) => ((histogram.countOver(one) / histogram.count) * 1e5).toFixed(0);
+    row(name, histogram.count, ...LONG_MS.map(share));
+  }
+}
+
 const about = JSON.parse(readFileSync(join(folder, 'about.json'), 'utf8'));
 process.stdout.write(`Node ${about.node}, ${about.host}; EMULATED frequency; tuned: `);
 process.stdout.write(`\`${about.tuned}\`. *Energy is modelled by the paper's points.\n`);
@@ -233,3 +247,4 @@ if (single.length > 0) {
   conformanceTable(single, predictions(folder));
 }
 if (clusters.length > 0) tableSix(clusters);
+longWaitsTable([...cellsIn(folder).values()]);

@@ -1,5 +1,5 @@
-// What V8's helpers cost a loop that shares its core with them: services with helpers as they are
-// and with helpers that yield, two of each, in turns under the same load.
+// What V8's helpers cost a loop that shares its core with them: services with four helpers as they
+// are, twice, with one, and with four that yield, in turns under the same load.
 //
 //   sudo node --single-threaded-gc bench/boost/v8-threads.mjs [--service disk] [--rate 1300]
 //     [--turns N] [--rounds N] [--node PATH]
@@ -28,12 +28,13 @@ const TURN_MS = 2000;
 const BEGIN_MS = 200;
 const LONG_MS = 30;
 const VERY_LONG_MS = 60;
-/** Two of a kind, so that what differs between them is seen, too. */
+const ORDINARY = { V8_THREADS: 'ordinary' };
+/** The first twice, so that what differs between two of a kind is seen, too. */
 const ARMS = {
-  ordinary: { V8_THREADS: 'ordinary' },
-  yielding: {},
-  'ordinary, again': { V8_THREADS: 'ordinary' },
-  'yielding, again': {},
+  ordinary: { environment: ORDINARY },
+  one: { environment: ORDINARY, more: ['--v8-pool-size=1'] },
+  yielding: { environment: {} },
+  'ordinary, again': { environment: ORDINARY },
 };
 
 const { values } = parseArgs({
@@ -54,9 +55,10 @@ function helpersMs(pid) {
   return helpers.reduce((sum, thread) => sum + threadNs(pid, thread), 0) / 1e6;
 }
 
-async function start(environment, seed, drive) {
+async function start({ environment, more = [] }, seed, drive) {
   const { service, node } = values;
-  const how = { service, node, environment, workers: 0, policy: BASE_POLICY, flags: BASE_FLAGS };
+  const flags = [...BASE_FLAGS, ...more];
+  const how = { service, node, environment, workers: 0, policy: BASE_POLICY, flags };
   const started = await BoostedService.start({ ...how, seed, drive });
   await warm(started.connections);
   await settle(started.connections, ratePerS, seed);
@@ -91,8 +93,8 @@ async function takeRound(round, stalls, all) {
   const lever = await SharedLever.start('20us');
   const services = new Map();
   try {
-    for (const [arm, environment] of Object.entries(ARMS)) {
-      services.set(arm, await start(environment, round + 1, lever.drive));
+    for (const [arm, how] of Object.entries(ARMS)) {
+      services.set(arm, await start(how, round + 1, lever.drive));
     }
     for (let number = 0; number < Number(values.turns); number += 1) {
       const order = [...services];

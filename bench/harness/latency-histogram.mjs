@@ -30,6 +30,14 @@ export class LatencyHistogram {
     return null;
   }
 
+  /** How many took longer, to the width of a bucket. */
+  countOver(latencyMs) {
+    const longer = [...this.#counts].filter(
+      ([bucket]) => Math.exp(bucket * WIDTH) / 1000 > latencyMs,
+    );
+    return longer.reduce((sum, [, times]) => sum + times, 0);
+  }
+
   /** `bucket:count` pairs, ascending. */
   toText() {
     const pairs = [...this.#counts].sort((a, b) => a[0] - b[0]);

@@ -31,6 +31,7 @@ const FLAGS = [
   'expose-gc',
   'gc-(?:global|interval)',
   'single-threaded(?:-gc)?',
+  'v8-pool-size',
   'minor-m[cs]',
   '(?:concurrent|parallel|incremental)-(?:marking|scavenge|sweeping|compaction)',
   'memory-reducer',

@@ -29,7 +29,7 @@ const OLD_SHARE_MAX = 0.75;
 const OLD_MIB_MIN = 32;
 /** Semi-space that is large from the start, instead of growing by factors of two. */
 const FIXED_SEMI_MIB = 16;
-/** With more CPUs the threads that help to collect have one to run on. */
+/** With more CPUs the threads that help to collect and to compile have one to run on. */
 const FEW_CPUS = 2;
 const COMBINED_MAX = 4;
 
@@ -41,7 +41,7 @@ export function singleChanges(here: Surroundings): FlagArm[] {
     fixed,
     ...oldSpacesMib(here).map((mib) => [`--max-old-space-size=${mib}`]),
     [`--initial-old-space-size=${oldSpaceMaxMib(here)}`],
-    ...(here.cpus <= FEW_CPUS ? [['--single-threaded-gc']] : []),
+    ...(here.cpus <= FEW_CPUS ? [['--single-threaded-gc'], ['--v8-pool-size=1']] : []),
     ['--optimize-for-size'],
   ];
   return wanted.filter((flags) => fits(flags, here)).map(flagArm);
@@ -88,7 +88,7 @@ function oldSpaceMaxMib(here: Surroundings): number {
 function fits(flags: readonly string[], here: Surroundings): boolean {
   const names = flags.map(flagName);
   const { v8, inNodeOptions } = here.flags;
-  const known = names.every((name) => v8.has(name) && (here.direct || inNodeOptions.has(name)));
+  const known = names.every((name) => inNodeOptions.has(name) || (here.direct && v8.has(name)));
   const semiMib = sizeOf(flags) ?? 0;
   const youngBytes = semiMib * SEMI_SPACES_IN_YOUNG * BYTES_PER_MIB;
   const whole = semiMib === 0 || semiMib >= 1;

@@ -21,7 +21,7 @@ const V8 = [
 ];
 const FLAGS = {
   v8: new Set(V8),
-  inNodeOptions: new Set(['max-semi-space-size', 'max-old-space-size', 'require']),
+  inNodeOptions: new Set(['max-semi-space-size', 'max-old-space-size', 'v8-pool-size', 'require']),
 };
 const HERE = {
   budgetBytes: 512 * MIB,
@@ -43,6 +43,7 @@ test('single changes stay within the budget and what the Node has', () => {
     '--max-old-space-size=384',
     '--initial-old-space-size=384',
     '--single-threaded-gc',
+    '--v8-pool-size=1',
     '--optimize-for-size',
   ]);
   const small = singleChanges({ ...HERE, budgetBytes: 64 * MIB, cpus: 8, direct: false });
@@ -51,6 +52,8 @@ test('single changes stay within the budget and what the Node has', () => {
     '--max-semi-space-size=4',
     '--max-old-space-size=48',
   ]);
+  const container = singleChanges({ ...HERE, cpus: 1, direct: false });
+  assert.equal(namesOf(container).at(-1), '--v8-pool-size=1', 'it may stand in NODE_OPTIONS');
 });
 
 test('combinations are what lies around the best, and it with others', () => {
@@ -102,6 +105,9 @@ test('flags that did not arrive are told', () => {
     '--max-semi-space-size=8 did not reach the service; it has --max-semi-space-size=4',
   );
   assert.equal(arm.missing([{}]), '--max-semi-space-size=8 did not reach the service');
+  const pool = flagArm(['--v8-pool-size=1']);
+  assert.equal(pool.missing(having('--v8-pool-size=1')), undefined);
+  assert.equal(pool.missing([{}]), '--v8-pool-size=1 did not reach the service');
   assert.equal(flagArm(['--stack-size=900']).missing([{}]), undefined, 'nobody tells of those');
 });
 
@@ -109,10 +115,10 @@ for (const { path, version } of nodes) {
   test(`every flag that is tried exists (${version})`, async () => {
     const flags = await readNodeFlags(path);
     for (const name of V8) assert.ok(flags.v8.has(name), name);
-    for (const name of ['max-semi-space-size', 'max-old-space-size']) {
+    for (const name of ['max-semi-space-size', 'max-old-space-size', 'v8-pool-size']) {
       assert.ok(flags.inNodeOptions.has(name), name);
     }
-    assert.equal(singleChanges({ ...HERE, flags }).length, 10);
+    assert.equal(singleChanges({ ...HERE, flags }).length, 11);
     const direct = { version, direct: true };
     checkFlags(['--no-opt', '--max_semi_space_size=3'], flags, direct);
     assert.throws(() => checkFlags(['--semi-size=3'], flags, direct), {
