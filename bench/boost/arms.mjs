@@ -65,3 +65,8 @@ export const SERVICES = {
   disk: { paper: 'Lighter (disk)', needs: [] },
   postgres: { paper: 'Client Manager (MongoDB)', needs: ['postgres'] },
 };
+
+/** For an arm's service: helpers that collect do not yield, since the loop waits for them. */
+export function environmentOf({ isAided }) {
+  return isAided ? { V8_HELPERS: 'ordinary' } : {};
+}

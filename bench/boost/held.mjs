@@ -50,7 +50,7 @@ export async function record({ service, folder, node, flags = [], environment, .
   const how = ['--warmup', String(WARM_UP_MS / 1000), '--no-report', '--no-html', '--quiet'];
   const where = ['--out', `${folder}.part`, '--on-port', sent.join(' ')];
   rmSync(`${folder}.part`, { recursive: true, force: true });
-  const env = { ...environment, SEED: String(seed * 1000 + 7) };
+  const env = { V8_HELPERS: 'yield', ...environment, SEED: String(seed * 1000 + 7) };
   await bobtail(['record', ...how, ...where, '--', ...command], {
     env: { ...process.env, ...env },
   });

@@ -8,7 +8,7 @@ import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffl
 import { stolenSince } from '../harness/cpu.mjs';
 import { openLoop } from '../harness/open-loop.mjs';
 import { disturbedBy } from '../harness/stalls.mjs';
-import { BASE_POLICY, flagsOf } from './arms.mjs';
+import { BASE_POLICY, environmentOf, flagsOf } from './arms.mjs';
 import { BoostedService } from './service.mjs';
 import { SharedLever } from './shared-lever.mjs';
 import { Tally } from './tally.mjs';
@@ -27,7 +27,8 @@ class Contender {
   static async start(arm, { tuned, seed, lever, stalls, ...context }) {
     const flags = flagsOf(arm, tuned);
     const policy = arm.isHeld ? BASE_POLICY : arm.policy;
-    const how = { ...context, policy, flags, seed, drive: lever.drive };
+    const environment = { ...context.environment, ...environmentOf(arm) };
+    const how = { ...context, environment, policy, flags, seed, drive: lever.drive };
     const service = await BoostedService.start(how);
     const contender = Object.assign(new Contender(), { arm, service, lever, stalls, flags });
     try {

@@ -18,12 +18,17 @@ const CONNECTIONS = 64;
 /** A driver tells once a second what it did. */
 const TOLD_MS = 1500;
 
-/** A service under a policy; `flags` are of its Node. */
+/** A service under a policy; `flags` are of its Node, whose helpers yield (`V8_HELPERS`). */
 export class BoostedService {
   static async start({ service, policy, flags = [], seed, workers, node, environment, drive }) {
     const folder = mkdtempSync(join(tmpdir(), 'bobtail-bench-boost-'));
     const told = { ...drive, policy: canonicalPolicy(policy) };
-    const env = { ...environment, SEED: String(seed), WORKERS: String(workers) };
+    const env = {
+      V8_HELPERS: 'yield',
+      ...environment,
+      SEED: String(seed),
+      WORKERS: String(workers),
+    };
     const script = join(here, 'services', `${service}.cjs`);
     try {
       const where = { env: { ...boostEnv(folder, told), ...env }, core: SERVER_CORE, node };

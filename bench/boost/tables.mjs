@@ -219,13 +219,14 @@ function conformanceTable(services, predict) {
   }
 }
 
-/** Of all turns and services: blackouts are too few for percentiles of a service, but not here. */
+/** Of all services, where all turns were kept: blackouts are too few for their percentiles. */
 function longWaitsTable(all) {
   process.stdout.write('\n### Of 100,000 requests of all turns\n\n');
   head('scheme', 'requests', ...LONG_MS.map((one) => `over ${one} ms`));
-  for (const name of new Set(all.flatMap((arms) => [...arms.keys()]))) {
+  for (const name of Object.keys(ARMS)) {
     const cells = all.flatMap((arms) => arms.get(name) ?? []);
-    const texts = cells.map((cell) => cell.latenciesOfAllTurns ?? cell.latencies);
+    const texts = cells.map((cell) => cell.latenciesOfAllTurns).filter(Boolean);
+    if (texts.length === 0) continue;
     const histogram = LatencyHistogram.fromText(texts.join(' '));
     const share = (one) => ((histogram.countOver(one) / histogram.count) * 1e5).toFixed(0);
     row(name, histogram.count, ...LONG_MS.map(share));

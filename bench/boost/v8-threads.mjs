@@ -1,5 +1,5 @@
-// What V8's helpers cost a loop that shares its core with them: services with four helpers as they
-// are, twice, with one, and with four that yield, in turns under the same load.
+// What V8's helpers cost a loop that shares its core with them: a service with four helpers,
+// another like it, one with a single helper, and one with four that yield, under the same load.
 //
 //   sudo node --single-threaded-gc bench/boost/v8-threads.mjs [--service disk] [--rate 1300]
 //     [--turns N] [--rounds N] [--node PATH]
@@ -9,7 +9,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { seededRandom } from '../../packages/bobtail/dist/prove/shuffle.js';
+import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
 import {
   collectsAlone,
   LOAD_CORE,
@@ -28,7 +28,7 @@ const TURN_MS = 2000;
 const BEGIN_MS = 200;
 const LONG_MS = 30;
 const VERY_LONG_MS = 60;
-const ORDINARY = { V8_THREADS: 'ordinary' };
+const ORDINARY = { V8_HELPERS: 'ordinary' };
 /** The first twice, so that what differs between two of a kind is seen, too. */
 const ARMS = {
   ordinary: { environment: ORDINARY },
@@ -62,6 +62,8 @@ async function start({ environment, more = [] }, seed, drive) {
   const started = await BoostedService.start({ ...how, seed, drive });
   await warm(started.connections);
   await settle(started.connections, ratePerS, seed);
+  // Throws where it was not given its speed.
+  await started.driven();
   return started;
 }
 
@@ -97,8 +99,7 @@ async function takeRound(round, stalls, all) {
       services.set(arm, await start(how, round + 1, lever.drive));
     }
     for (let number = 0; number < Number(values.turns); number += 1) {
-      const order = [...services];
-      if (number % 2 === 1) order.reverse();
+      const order = shuffled([...services], seededRandom(round * 97 + number));
       for (const [arm, service] of order) {
         const { latenciesMs, helpedMs } = await turn(service, stalls, round * 1000 + number);
         all[arm].push(...latenciesMs);

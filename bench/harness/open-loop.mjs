@@ -111,7 +111,7 @@ function arrivals(ratePerS, durationMs, random) {
  * Throws a `RangeError` for a load that is none.
  * @returns `{latenciesMs, dueMs, failed, unanswered, stalls}`; `dueMs` has, by `performance.now`,
  *   when the request of each latency was due, and `stalls` when this very process was late and by
- *   how much, `{fromMs, lateMs}`: it had no core, or collected
+ *   how much, `{fromMs, lateMs}`: it had no core, collected, or was at answers for so long
  */
 export function openLoop(connections, load) {
   const { requests, ratePerS, durationMs, random = Math.random, isEnough = () => false } = load;

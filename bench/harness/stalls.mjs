@@ -3,8 +3,8 @@
 //
 // What the kernel tells of a host's time (`stolen.mjs`) comes in ticks of 10 ms, for all CPUs
 // together and late: on a loud host half of all requests came near one, and nothing had happened
-// to most of them. A real-time thread on each CPU sees single stalls of a millisecond
-// (`crates/control/examples/stalls.rs`).
+// to most of them. A real-time thread on each CPU sees single stalls: all of two milliseconds and
+// more, and some of one (`crates/control/examples/stalls.rs`).
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -14,7 +14,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const PROGRAM = `${root}target/release/examples/stalls`;
 /** Above the imitation of a frequency. */
 const PRIORITY = '90';
-/** Who came so shortly before may have waited through it: for all, however long they took. */
+/** Requests due so shortly before a stall may have waited through it: out, whatever they took. */
 const BEFORE_MS = 20;
 /** A queue that grew meanwhile is gone after so many times the stall, and what is least. */
 const AFTER_BY_STALL = 4;
@@ -45,6 +45,8 @@ export function disturbedBy(stalls) {
 export class StallWatch {
   #children = [];
   #stalls = [];
+  /** Why one of them does not look any longer. */
+  #ended = null;
   /** Between the two clocks. */
   #aheadMs = Number(process.hrtime.bigint()) / 1e6 - performance.now();
 
@@ -62,21 +64,35 @@ export class StallWatch {
     const child = spawn('setpriv', args, { stdio: ['ignore', 'pipe', 'inherit'] });
     this.#children.push(child);
     const lines = createInterface({ input: child.stdout });
-    await once(lines, 'line');
+    const [watches, ends] = [once(lines, 'line'), once(child, 'exit')];
     lines.on('line', (line) => {
       const [dueNs, lateNs] = line.split(' ').map(Number);
+      // The first only says that it watches.
+      if (lateNs === 0) return;
       this.#stalls.push({ fromMs: dueNs / 1e6 - this.#aheadMs, lateMs: lateNs / 1e6 });
     });
+    const fail = ends.then(([code, signal]) => {
+      this.#ended = `the watch of CPU ${cpu} has ended with ${code ?? signal}`;
+      return Promise.reject(new Error(this.#ended));
+    });
+    // Later `taken` tells it.
+    fail.catch(() => undefined);
+    await Promise.race([watches, fail]);
   }
 
-  /** Stalls `{fromMs, lateMs}` since it was last asked, by `performance.now`. */
+  /**
+   * Stalls `{fromMs, lateMs}` since it was last asked, by `performance.now`. Throws when nobody
+   * looks any longer: what came then would pass for undisturbed.
+   */
   async taken() {
     await new Promise((resolve) => setTimeout(resolve, TOLD_MS));
+    if (this.#ended !== null) throw new Error(this.#ended);
     return this.#stalls.splice(0);
   }
 
   async stop() {
     for (const child of this.#children) {
+      if (child.exitCode !== null || child.signalCode !== null) continue;
       const ended = once(child, 'exit');
       child.kill('SIGKILL');
       await ended;

@@ -1,6 +1,6 @@
 // What is left out around stalls of a CPU, and that one is seen.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -57,4 +57,15 @@ test('a stall is told with when and how long it was, once', async (t) => {
   assert.ok(longest.fromMs > fromMs && longest.fromMs < untilMs - 55, told);
   const again = await watch.taken();
   assert.ok(!again.some((one) => one.fromMs === longest.fromMs));
+});
+
+test('a watch that has ended is no quiet time', async (t) => {
+  if (process.getuid() !== 0) return leaveOut(t, 'needs root');
+  const watch = await StallWatch.start([LOAD_CORE]);
+  t.after(() => watch.stop());
+  await watch.taken();
+  execFileSync('pkill', ['-KILL', '-P', String(process.pid), '-x', 'stalls']);
+  await sleep(100);
+  const message = `the watch of CPU ${LOAD_CORE} has ended with SIGKILL`;
+  await assert.rejects(watch.taken(), { message });
 });

@@ -4,8 +4,8 @@
 
 const cluster = require('node:cluster');
 const http = require('node:http');
-const { yieldToLoop } = require('./v8-threads.cjs');
 const { fillCache, kindOf, work } = require('./work.cjs');
+const { helpersYield } = require('./yielding.cjs');
 
 const KEEP_ALIVE_MS = 600_000;
 
@@ -32,7 +32,10 @@ async function serve(io) {
   });
 }
 
-/** Serves with as many workers as `WORKERS` says; without, in this process. */
+/**
+ * Serves with as many workers as `WORKERS` says; without, in this process. With `V8_HELPERS=yield`
+ * V8's helpers run only while the loop does not want the core.
+ */
 exports.start = async (prepare) => {
   const workers = Number(process.env.WORKERS ?? 0);
   if (workers > 0 && cluster.isPrimary) {
@@ -43,6 +46,6 @@ exports.start = async (prepare) => {
     });
     return;
   }
-  yieldToLoop();
+  if (process.env.V8_HELPERS === 'yield') helpersYield();
   await serve(await prepare());
 };

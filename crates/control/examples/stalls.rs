@@ -4,9 +4,10 @@
 //! stalls of 1 ms look like one of 10, and all that came around it has to be left out. A thread
 //! above all others that wants to wake each millisecond sees each by itself.
 //!
-//! `chrt --fifo 90 target/release/examples/stalls CPU` prints a line for each stall of a
-//! millisecond and more, until its standard output is gone: when it was to wake
-//! (`CLOCK_MONOTONIC`) and how much later it did, both in ns. It takes 0.3 to 1 % of the CPU.
+//! `chrt --fifo 90 target/release/examples/stalls CPU` prints a line each time that it wakes a
+//! millisecond late or more, until its standard output is gone: when it was to wake
+//! (`CLOCK_MONOTONIC`) and how much later it did, both in ns. A stall that begins while it sleeps
+//! is told less by what was left of its sleep, so that all of 2 ms are told, and some of 1.
 
 use std::io::{self, Write};
 

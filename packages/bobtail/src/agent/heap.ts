@@ -16,7 +16,7 @@ const SEMI_SPACE_MIN_BYTES = 2 ** 19;
 const OLD_SPACE_CAPS_MB = [2048, 4096];
 /** Without a flag the old space gets half of the memory up to that. */
 const OLD_SPACE_SHARE = 0.5;
-/** Flags that size the heap, or decide when and how garbage is collected. */
+/** Flags that size the heap, or decide when, how and by how many garbage is collected. */
 const FLAGS = [
   '(?:max|min)-semi-space-size',
   'semi-space-growth-factor',

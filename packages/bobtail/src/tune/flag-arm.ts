@@ -2,7 +2,7 @@
  * An arm that starts a service with more V8 flags.
  *
  * When the command is `node` itself they go behind it, where every flag may stand; else into
- * `NODE_OPTIONS`, which reaches through npm and shells but takes few: two of V8's heap flags.
+ * `NODE_OPTIONS`, which reaches through npm and shells but takes few of them.
  */
 import { basename } from 'node:path';
 import { heapFlags } from '../agent/heap';

@@ -1,9 +1,10 @@
 // V8's helpers of a service run only while its loop does not want the core.
 //
-// They compile and collect on cores of their own where there are any. Here they share the loop's,
-// and what they did was most of p99.9: two hundred ms of compiling by four of them leave the loop
-// a fifth of its core meanwhile (`../v8-threads.mjs`). By the scheduler's policy, not by niceness:
-// a nice thread keeps the core for the rest of its slice when the loop wakes.
+// They compile and collect on cores of their own where there are any. Here they share the loop's:
+// four that compile for two hundred ms leave it a fifth of its core meanwhile, and three quarters
+// of all long waits were in such turns (`../v8-threads.mjs`). Not beside collections on several
+// threads: in a pause the loop would wait for a helper that gets no core. By the scheduler's
+// policy, not by niceness: a nice thread keeps the core for the rest of its slice.
 'use strict';
 
 const { execFileSync } = require('node:child_process');
@@ -21,8 +22,7 @@ function helpers() {
   return found;
 }
 
-/** Lets the loop, and all else, go before them, but for `V8_THREADS=ordinary`. */
-exports.yieldToLoop = () => {
-  if (process.env.V8_THREADS === 'ordinary') return;
+/** Lets the loop, and all else, go before them. */
+exports.helpersYield = () => {
   for (const thread of helpers()) execFileSync('chrt', ['--idle', '--pid', '0', thread]);
 };
