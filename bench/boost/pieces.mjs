@@ -1,6 +1,6 @@
 // What every experiment of this folder does around its cells: it runs in pieces, on the load's
-// core, beside the databases that its services need, with the servers' core kept awake, and ends
-// what it started.
+// core, beside the databases that its services need, and ends what it started. Both cores are kept
+// awake: one that sleeps is stopped for five times as long (`bench/stolen/load-core.mjs`).
 import { exitOnSignals } from '../../workloads/harness/exit-on-signals.mjs';
 import { startServices } from '../../workloads/harness/services.mjs';
 import { keepAwake } from '../harness/awake.mjs';
@@ -26,7 +26,7 @@ export async function besideDatabases(services, take) {
   pin(process.pid, LOAD_CORE);
   const needs = [...new Set(services.flatMap((name) => SERVICES[name].needs))];
   const databases = await startServices(needs);
-  const letSleep = keepAwake([SERVER_CORE]);
+  const letSleep = keepAwake([LOAD_CORE, SERVER_CORE]);
   try {
     for (const reason of Object.values(databases.missing)) throw new Error(reason);
     return await take(databases.environment);

@@ -100,7 +100,7 @@ class Contender {
     const perRequestNs = tally.each('perRequestNs').map(Math.round);
     return {
       ...{ arm: arm.name, policy: arm.policy, flags, turns: perRequestNs.length, fastTurns },
-      perRequestNs,
+      ...{ perRequestNs, slowestMs: tally.each('slowestMs') },
       ...{ requests: histogram.count, ...Object.fromEntries(counts) },
       loopShare: tally.sum('loopNs') / wallNs,
       cpuShare: tally.sum('cpuNs') / wallNs,

@@ -9,6 +9,8 @@ import { quartiles } from '../harness/statistics.mjs';
 
 /** By how much a request may take more than in a quarter of the arm's turns, the fastest. */
 const OFF_MAX = 0.2;
+/** Of each turn these are kept one by one: whether a tail is of one turn or of many shows then. */
+const SLOWEST = 20;
 
 const sumOf = (list, figure) => list.reduce((sum, one) => sum + one[figure], 0);
 
@@ -29,7 +31,9 @@ export class Tally {
   add({ latenciesMs, ...turn }) {
     const histogram = new LatencyHistogram();
     for (const ms of latenciesMs) histogram.add(ms);
-    this.#turns.push({ ...turn, histogram, perRequestNs: turn.loopNs / turn.sent });
+    const slowest = latenciesMs.toSorted((a, b) => b - a).slice(0, SLOWEST);
+    const slowestMs = slowest.map((ms) => Number(ms.toFixed(1)));
+    this.#turns.push({ ...turn, histogram, slowestMs, perRequestNs: turn.loopNs / turn.sent });
   }
 
   /** A figure of all turns together. */
