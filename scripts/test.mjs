@@ -2,6 +2,7 @@
 // nothing else, so a green run here is a green run there.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { keptAwake } from '../workloads/harness/awake.mjs';
 import { build } from './build.mjs';
 import { root, step } from './steps.mjs';
 
@@ -58,6 +59,9 @@ const etherpad = step('install Etherpad Lite', process.execPath, ['workloads/eth
 const all = ['--profile', 'tested', '--workspace'];
 await step('lint: Rust', 'cargo', ['clippy', ...all, '--all-targets', '--', '-D', 'warnings']);
 await step('test: Rust', 'cargo', ['test', ...all, '--quiet']);
+// Much of what follows is timed, and on a shared host cores that sleep are stopped far more often.
+const isAwake = keptAwake();
+process.stdout.write(`processors are ${isAwake ? '' : 'not '}kept from sleeping\n`);
 await suite('test: what experiments share', testFiles('bench', '.test.mjs'));
 await suite('test: probe in four Nodes', testFiles('crates/probe/tests', '.test.mjs'));
 const ours = testFiles('packages/bobtail/test', '.test.mjs');

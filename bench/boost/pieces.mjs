@@ -1,10 +1,10 @@
 // What every experiment of this folder does around its cells: it runs in pieces, on the load's
 // core, beside the databases that its services need, and ends what it started. Both cores are kept
-// awake: one that sleeps is stopped for five times as long (`bench/stolen/load-core.mjs`).
+// awake: one that sleeps is stopped for five times as long (`bench/stolen/awake.mjs`).
+import { keepAwake } from '../../workloads/harness/awake.mjs';
 import { exitOnSignals } from '../../workloads/harness/exit-on-signals.mjs';
 import { startServices } from '../../workloads/harness/services.mjs';
-import { keepAwake } from '../harness/awake.mjs';
-import { LOAD_CORE, pin, SERVER_CORE } from '../harness/cpu.mjs';
+import { LOAD_CORE, pin } from '../harness/cpu.mjs';
 import { SERVICES } from './arms.mjs';
 
 /** Each child is ended with this process by a listener of its own. */
@@ -26,7 +26,7 @@ export async function besideDatabases(services, take) {
   pin(process.pid, LOAD_CORE);
   const needs = [...new Set(services.flatMap((name) => SERVICES[name].needs))];
   const databases = await startServices(needs);
-  const letSleep = keepAwake([LOAD_CORE, SERVER_CORE]);
+  const letSleep = keepAwake();
   try {
     for (const reason of Object.values(databases.missing)) throw new Error(reason);
     return await take(databases.environment);

@@ -9,6 +9,7 @@ import { stolenSince } from '../harness/cpu.mjs';
 import { openLoop } from '../harness/open-loop.mjs';
 import { disturbedBy } from '../harness/stalls.mjs';
 import { BASE_POLICY, environmentOf, flagsOf } from './arms.mjs';
+import { OVERDUE_MS, threadsNow } from './overdue.mjs';
 import { BoostedService } from './service.mjs';
 import { SharedLever } from './shared-lever.mjs';
 import { Tally } from './tally.mjs';
@@ -23,6 +24,8 @@ const COUNTING_MIN = 0.2;
 /** One arm of a round: its service, warmed up, and what came so far. */
 class Contender {
   tally = new Tally();
+  /** What its threads did whenever nobody was answered for long. */
+  overdue = [];
 
   static async start(arm, { tuned, seed, lever, stalls, ...context }) {
     const flags = flagsOf(arm, tuned);
@@ -59,7 +62,8 @@ class Contender {
     await this.stalls.taken();
     const fromMs = performance.now() + BEGIN_MS;
     const random = seededRandom(seed);
-    const load = { requests, ratePerS, durationMs: BEGIN_MS + TURN_MS, random };
+    const watch = { overdueMs: OVERDUE_MS, onOverdue: (ms) => this.#lookAtOverdue(ms) };
+    const load = { requests, ratePerS, durationMs: BEGIN_MS + TURN_MS, random, ...watch };
     const answered = await openLoop(this.service.connections, load);
     const { latenciesMs, dueMs, failed, unanswered } = answered;
     const after = this.#figures(others);
@@ -77,6 +81,12 @@ class Contender {
       ...{ sent: latenciesMs.length, failed, unanswered, stalls: stalls.length },
       ...{ stolenNs, wallNs, ...ofCpu },
     });
+  }
+
+  #lookAtOverdue(overdueMs) {
+    const threads = threadsNow(this.service.running.child.pid);
+    const turn = this.tally.each('sent').length;
+    this.overdue.push({ turn, atMs: performance.now(), overdueMs, threads });
   }
 
   #figures(others) {
@@ -100,7 +110,7 @@ class Contender {
     const perRequestNs = tally.each('perRequestNs').map(Math.round);
     return {
       ...{ arm: arm.name, policy: arm.policy, flags, turns: perRequestNs.length, fastTurns },
-      ...{ perRequestNs, slowestMs: tally.each('slowestMs') },
+      ...{ perRequestNs, slowestMs: tally.each('slowestMs'), overdue: this.overdue },
       ...{ requests: histogram.count, ...Object.fromEntries(counts) },
       loopShare: tally.sum('loopNs') / wallNs,
       cpuShare: tally.sum('cpuNs') / wallNs,

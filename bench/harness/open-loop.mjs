@@ -10,6 +10,8 @@ const SPIN_BELOW_MS = 1.6;
 const ANSWER_MS_MAX = 3000;
 /** A timer is 1 ms late anyhow. */
 const LATE_MS_MIN = 2;
+/** How often who watches is told of a request that is long unanswered. */
+const OVERDUE_EVERY_MS = 20;
 const HEAD_END = Buffer.from('\r\n\r\n');
 
 /** Length of the whole response at the start of `bytes`, or 0 while its head is incomplete. */
@@ -109,12 +111,14 @@ function arrivals(ratePerS, durationMs, random) {
  * Sends requests at `ratePerS` for `durationMs`, or until `isEnough`, one after the other from
  * `requests`; the same arrivals with the same `random`.
  * Throws a `RangeError` for a load that is none.
+ * `onOverdue(ms)` is called while the oldest unanswered request is older than `overdueMs`.
  * @returns `{latenciesMs, dueMs, failed, unanswered, stalls}`; `dueMs` has, by `performance.now`,
  *   when the request of each latency was due, and `stalls` when this very process was late and by
  *   how much, `{fromMs, lateMs}`: it had no core, collected, or was at answers for so long
  */
 export function openLoop(connections, load) {
   const { requests, ratePerS, durationMs, random = Math.random, isEnough = () => false } = load;
+  const { overdueMs = Number.POSITIVE_INFINITY, onOverdue } = load;
   if (!(ratePerS > 0 && Number.isFinite(durationMs))) {
     throw new RangeError(`${ratePerS} requests per second for ${durationMs} ms are no load`);
   }
@@ -125,7 +129,9 @@ export function openLoop(connections, load) {
   const stalls = [];
   let failed = 0;
   let sent = 0;
-  let open = 0;
+  /** When those were due that are under way, the oldest first. */
+  const open = new Map();
+  let nextLookMs = 0;
   let hasEnded = false;
   return new Promise((resolve) => {
     const startMs = performance.now();
@@ -140,7 +146,7 @@ export function openLoop(connections, load) {
     const cutOff = () => {
       due.length = sent;
       clearTimeout(limit);
-      if (open === 0) end();
+      if (open.size === 0) end();
       else limit = setTimeout(end, ANSWER_MS_MAX);
     };
     const send = (connection, index) => {
@@ -154,10 +160,10 @@ export function openLoop(connections, load) {
           latenciesMs.push(performance.now() - startMs - due[index]);
           dueMs.push(startMs + due[index]);
         } else failed += 1;
-        open -= 1;
+        open.delete(index);
         if (waiting.length) send(freed, waiting.shift());
         else connections.give(freed);
-        if (open === 0 && sent === due.length) end();
+        if (open.size === 0 && sent === due.length) end();
       };
       connection.socket.write(requests[index % requests.length]);
     };
@@ -172,10 +178,15 @@ export function openLoop(connections, load) {
       if (lateMs >= LATE_MS_MIN) stalls.push({ fromMs: startMs + awaitedMs, lateMs });
       while (sent < due.length && due[sent] <= nowMs) {
         const connection = connections.take();
-        open += 1;
+        open.set(sent, due[sent]);
         if (connection) send(connection, sent);
         else waiting.push(sent);
         sent += 1;
+      }
+      const [oldestMs = nowMs] = open.values();
+      if (nowMs - oldestMs > overdueMs && nowMs > nextLookMs) {
+        nextLookMs = nowMs + OVERDUE_EVERY_MS;
+        onOverdue(nowMs - oldestMs);
       }
       if (sent === due.length) return;
       const gapMs = due[sent] - nowMs;

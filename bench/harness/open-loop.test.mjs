@@ -52,6 +52,22 @@ test('it tells when it was late itself, and by how much', async (t) => {
   assert.ok(longest.fromMs > fromMs - 5 && longest.fromMs < fromMs + 10, JSON.stringify(stalls));
 });
 
+test('it tells while somebody waits for long, and only then', async (t) => {
+  const told = { none: [], some: [] };
+  const onOverdue = (which) => (ms) => told[which].push(ms);
+  const connections = await served(t, 150);
+  for (const [which, overdueMs] of Object.entries({ none: 60_000, some: 100 })) {
+    await openLoop(connections, { ...load, overdueMs, onOverdue: onOverdue(which) });
+  }
+  assert.deepEqual(told.none, []);
+  // From 100 ms on, each 20 ms, until the load has sent all.
+  assert.ok(told.some.length > 5 && told.some.length <= 20, JSON.stringify(told));
+  assert.ok(
+    told.some.every((ms) => ms > 100),
+    JSON.stringify(told),
+  );
+});
+
 test('a load that makes no sense is refused', async (t) => {
   const connections = await served(t);
   for (const wrong of [{ ratePerS: undefined }, { ratePerS: 0 }, { durationMs: Number.NaN }]) {

@@ -4,7 +4,7 @@
 //   node bench/stolen/run.mjs [--rounds 10] [--seconds 5] --out DIR
 //
 // Each core is busy for 5 ms of every 10, the same beside a process that lets everything else go
-// before it and never sleeps (`harness/awake.mjs`), or busy all the time. In an order of its own in
+// before it and never sleeps (`spinners.mjs`), or busy all the time. In an order of its own in
 // each round, since the host has its phases.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,9 +13,9 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { keepAwake } from '../harness/awake.mjs';
 import { stolenSince } from '../harness/cpu.mjs';
 import { quartiles, shuffled } from '../harness/statistics.mjs';
+import { spinOn } from './spinners.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -41,7 +41,7 @@ const cores = cpus().map((_, core) => core);
 
 /** What the host took of each core meanwhile, as a share. */
 async function stolenShare({ code, isAwake }) {
-  const stop = keepAwake(isAwake ? cores : []);
+  const stop = spinOn(isAwake ? cores : []);
   const busy = cores.map((core) =>
     spawn('taskset', ['-c', String(core), process.execPath, '-e', code], { stdio: 'ignore' }),
   );

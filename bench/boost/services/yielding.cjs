@@ -10,8 +10,18 @@
 const { execFileSync } = require('node:child_process');
 const { readdirSync, readFileSync } = require('node:fs');
 
-/** Linux's name of a thread; since Node 24 V8's helpers have their own, `V8Worker` at its end. */
-const nameOf = (thread) => readFileSync(`/proc/self/task/${thread}/comm`, 'utf8').trim();
+/**
+ * Linux's name of a thread; since Node 24 V8's helpers have their own, `V8Worker` at its end. One
+ * that has ended since it was listed has none.
+ */
+function nameOf(thread) {
+  try {
+    return readFileSync(`/proc/self/task/${thread}/comm`, 'utf8').trim();
+  } catch (error) {
+    if (error.code !== 'ENOENT' && error.code !== 'ESRCH') throw error;
+    return '';
+  }
+}
 
 /** V8's helpers. Throws where they have no name of their own (Node 20 and 22). */
 function helpers() {

@@ -273,6 +273,7 @@ pub(crate) fn trace_info(
         heap: recording.heap(trace.pid, trace.thread),
         throttled: recording.throttled(trace.pid, trace.thread),
         stolen: recording.stolen(),
+        taken_by_v8: recording.taken_by_v8(trace.pid, trace.thread),
     }
 }
 

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bobtail_breakdown::report::{Outcome, Unavailable};
-use bobtail_breakdown::{Heap, Measured, Stolen, StolenInterval, Throttled};
+use bobtail_breakdown::{Heap, Measured, Taken, TakenInterval, Throttled};
 use bobtail_trace::record::RequestId;
 use bobtail_trace::{ReadAt, ReadError, TraceError};
 use serde::de::DeserializeOwned;
@@ -34,20 +34,31 @@ pub struct RunFile {
 #[derive(Debug, Default, Deserialize)]
 struct HostFacts {
     #[serde(default)]
-    stolen: Vec<StolenFacts>,
+    stolen: Vec<TakenFacts>,
 }
 
-/// An interval in which the hypervisor took time, by `CLOCK_MONOTONIC`.
+/// An interval in which time was taken, by `CLOCK_MONOTONIC`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct StolenFacts {
+struct TakenFacts {
     from_ns: u64,
     until_ns: u64,
     taken_ns: u64,
 }
 
+impl TakenFacts {
+    fn all(facts: &[Self]) -> Taken {
+        Taken::of(facts.iter().map(|one| TakenInterval {
+            from_ns: one.from_ns,
+            until_ns: one.until_ns,
+            taken_ns: one.taken_ns,
+        }))
+    }
+}
+
 /// `process-<pid>-<thread>.json`.
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ProcessFile {
     pub pid: u32,
     pub thread: u32,
@@ -57,6 +68,8 @@ pub struct ProcessFile {
     pub heap: Option<HeapFacts>,
     #[serde(default)]
     pub throttled: Option<ThrottledFacts>,
+    #[serde(default)]
+    v8_threads: Option<V8ThreadsFacts>,
 }
 
 impl ProcessFile {
@@ -83,6 +96,12 @@ pub struct HeapFacts {
 pub struct ThrottledFacts {
     pub periods: u64,
     pub throttled_ns: u64,
+}
+
+/// What V8's own threads took from the processors of a process.
+#[derive(Debug, Deserialize)]
+struct V8ThreadsFacts {
+    taken: Vec<TakenFacts>,
 }
 
 /// What the probe's mechanisms for the work classes are called where the agent has no other word.
@@ -235,13 +254,15 @@ impl Recording {
     }
 
     /// When the hypervisor took time from this machine; never when unknown.
-    pub fn stolen(&self) -> Stolen {
-        let each = self.run.host.stolen.iter();
-        Stolen::of(each.map(|one| StolenInterval {
-            from_ns: one.from_ns,
-            until_ns: one.until_ns,
-            taken_ns: one.taken_ns,
-        }))
+    pub fn stolen(&self) -> Taken {
+        TakenFacts::all(&self.run.host.stolen)
+    }
+
+    /// When V8's own threads took time from the processors of a process; never when unknown.
+    pub fn taken_by_v8(&self, pid: u32, thread: u32) -> Taken {
+        let process = self.process(pid, thread);
+        let facts = process.and_then(|process| process.v8_threads.as_ref());
+        facts.map_or_else(Taken::default, |facts| TakenFacts::all(&facts.taken))
     }
 
     /// What a CPU quota cost a process.

@@ -3,6 +3,7 @@
 use bobtail_graph::{CulpritKind, PoolPart, RequestPath, Segment, SegmentKind, Work};
 
 use crate::survey::Survey;
+use crate::taken::Taken;
 use crate::trace_info::Measured;
 
 /// Sums over requests of a route and class.
@@ -27,12 +28,38 @@ pub(crate) struct Sums {
     pub own_queue_ns: u64,
     /// Requests whose path has a hop that was deduced.
     pub inferred: u64,
-    /// Requests that were under way while the host took time from this machine.
-    pub disturbed: u64,
-    /// How many of them would be if they had come at any time.
-    pub disturbed_by_chance: f64,
-    /// About so much of their latency may be what it took.
-    pub stolen_ns: u64,
+    /// While the host took time from this machine.
+    pub by_host: Disturbed,
+    /// While V8's own threads took the loop's processors.
+    pub by_v8: Disturbed,
+}
+
+/// Requests that were under way while time was taken.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Disturbed {
+    pub count: u64,
+    /// How many there would be if all had come at any time.
+    pub by_chance: f64,
+    /// About so much of their latency may be what was taken.
+    pub taken_ns: u64,
+}
+
+impl Disturbed {
+    /// Of one request, from `begin_ns` to `end_ns`, in a recording of `span_ns`.
+    fn of(taken: &Taken, [begin_ns, end_ns]: [u64; 2], span_ns: u64) -> Self {
+        let disturbance = taken.disturbance(begin_ns, end_ns, span_ns);
+        Self {
+            count: u64::from(disturbance.is_hit),
+            by_chance: disturbance.chance,
+            taken_ns: disturbance.taken_ns,
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.by_chance += other.by_chance;
+        self.taken_ns += other.taken_ns;
+    }
 }
 
 impl Sums {
@@ -50,17 +77,15 @@ impl Sums {
         self.crowd_ns += other.crowd_ns;
         self.own_queue_ns += other.own_queue_ns;
         self.inferred += other.inferred;
-        self.disturbed += other.disturbed;
-        self.disturbed_by_chance += other.disturbed_by_chance;
-        self.stolen_ns += other.stolen_ns;
+        self.by_host.add(&other.by_host);
+        self.by_v8.add(&other.by_v8);
     }
 
     /// Of one request.
     pub(crate) fn of(path: &RequestPath, survey: &Survey) -> Self {
         let trace = &survey.trace;
         let span_ns = survey.end_ns.saturating_sub(trace.start_ns);
-        let (begin_ns, end_ns) = (path.source_ready_ns, path.sink_ns);
-        let disturbance = trace.stolen.disturbance(begin_ns, end_ns, span_ns);
+        let under_way = [path.source_ready_ns, path.sink_ns];
         let mut sums = Self {
             count: 1,
             latency_ns: path.latency_ns,
@@ -68,9 +93,8 @@ impl Sums {
             paper_ns: path.paper_sum_ns,
             work: path.work(),
             measured: trace.measured,
-            disturbed: u64::from(disturbance.is_hit),
-            disturbed_by_chance: disturbance.chance,
-            stolen_ns: disturbance.stolen_ns,
+            by_host: Disturbed::of(&trace.stolen, under_way, span_ns),
+            by_v8: Disturbed::of(&trace.taken_by_v8, under_way, span_ns),
             ..Self::default()
         };
         for segment in &path.segments {
@@ -122,9 +146,8 @@ impl Default for Sums {
             crowd_ns: 0,
             own_queue_ns: 0,
             inferred: 0,
-            disturbed: 0,
-            disturbed_by_chance: 0.0,
-            stolen_ns: 0,
+            by_host: Disturbed::default(),
+            by_v8: Disturbed::default(),
         }
     }
 }

@@ -4,7 +4,7 @@ use bobtail_graph::Work as Spent;
 use bobtail_trace::record::{Ns, RequestId};
 
 use crate::report::Work;
-use crate::stolen::Stolen;
+use crate::taken::Taken;
 
 /// Facts about a trace that its records do not tell.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -23,7 +23,10 @@ pub struct TraceInfo {
     /// How often its CPU quota was used up; `None` unknown, or without a quota.
     pub throttled: Option<Throttled>,
     /// When the host took time from this machine.
-    pub stolen: Stolen,
+    pub stolen: Taken,
+    /// When V8's own threads took time from the processors of the process; never where that is
+    /// unknown, or there are enough for all.
+    pub taken_by_v8: Taken,
 }
 
 impl TraceInfo {

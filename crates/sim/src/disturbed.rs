@@ -7,7 +7,7 @@
 //! would make the tail shorter by itself. `bench/harness/stolen.mjs` has the same rule for what is
 //! measured live.
 
-use bobtail_breakdown::Stolen;
+use bobtail_breakdown::Taken;
 use bobtail_trace::record::Ns;
 
 use crate::model::{Model, Request};
@@ -43,7 +43,7 @@ pub enum LeftOut {
 
 impl Disturbed {
     /// While the host took time, shortly before and after.
-    pub fn by(stolen: &Stolen) -> Self {
+    pub fn by(stolen: &Taken) -> Self {
         let mut windows: Vec<(Ns, Ns)> = Vec::new();
         for one in stolen.intervals() {
             let from_ns = one.from_ns.saturating_sub(TOLD_LATE_NS);
@@ -114,7 +114,7 @@ impl LeftOut {
 
 #[cfg(test)]
 mod tests {
-    use bobtail_breakdown::StolenInterval;
+    use bobtail_breakdown::TakenInterval;
 
     use super::*;
     use crate::invariants::grown;
@@ -122,12 +122,12 @@ mod tests {
     const MS: Ns = 1_000_000;
 
     fn disturbed(intervals: &[(Ns, Ns, Ns)]) -> Disturbed {
-        let interval = |&(from_ns, until_ns, taken_ns): &(Ns, Ns, Ns)| StolenInterval {
+        let interval = |&(from_ns, until_ns, taken_ns): &(Ns, Ns, Ns)| TakenInterval {
             from_ns,
             until_ns,
             taken_ns,
         };
-        Disturbed::by(&Stolen::of(intervals.iter().map(interval)))
+        Disturbed::by(&Taken::of(intervals.iter().map(interval)))
     }
 
     #[test]

@@ -45,7 +45,7 @@ export type {
   Unavailable,
   Work,
 } from './cli/json/report';
-export type { Outcome, RunFile, StolenInterval } from './cli/json/run';
+export type { Outcome, RunFile, TakenInterval } from './cli/json/run';
 export type {
   Frontier,
   FrontierPoint,

@@ -65,7 +65,7 @@ impl Evidence<'_> {
 type Lint = fn(&Evidence<'_>) -> Option<Finding>;
 
 /// In the order in which they are told when their impact is the same.
-const LINTS: [Lint; 27] = [
+const LINTS: [Lint; 28] = [
     quality::too_few_requests,
     on_the_loop::loop_hog,
     v8::asked_collections,
@@ -77,7 +77,8 @@ const LINTS: [Lint; 27] = [
     v8::inline_caches,
     on_the_loop::not_running,
     on_the_loop::throttled,
-    on_the_loop::disturbed,
+    on_the_loop::v8_threads,
+    on_the_loop::host_steal,
     on_the_loop::woken_late,
     on_the_loop::burst,
     on_the_loop::own_work,

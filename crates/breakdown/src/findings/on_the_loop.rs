@@ -3,6 +3,7 @@
 use super::{Evidence, finding, place};
 use crate::figures::{count, percent, stretches, time, times};
 use crate::report::{Culprit, CulpritKind, Finding};
+use crate::sums::{Disturbed, Sums};
 
 /// A callback is a hog when it holds the loop for this long.
 const HOG_NS: u64 = 1_000_000;
@@ -16,7 +17,7 @@ const DOMINANT: f64 = 0.3;
 const MOST: f64 = 0.5;
 /// The cure where no quota is to blame.
 const QUIETER: &str = "run fewer busy processes beside it, or give it processors of its own";
-/// So many times as many requests of the tail as by chance are disturbed by the host.
+/// So many times as many requests of the tail as by chance are disturbed.
 const BY_CHANCE: f64 = 3.0;
 /// Share of the recording in which the quota was used up from which that is worth telling.
 const THROTTLED: f64 = 0.05;
@@ -114,27 +115,47 @@ pub(super) fn throttled(evidence: &Evidence<'_>) -> Option<Finding> {
 }
 
 /// The host gave this machine's processors to others while requests of the tail were under way.
+pub(super) fn host_steal(evidence: &Evidence<'_>) -> Option<Finding> {
+    let cause = "the host gave this machine's processors to others";
+    let (sentence, impact_ns) = disturbed(evidence, |sums| &sums.by_host, cause)?;
+    let action = "what is slow then is not the service: give its machine processors of its own, \
+                  keep those it has from sleeping, or record while the host is quiet";
+    Some(finding("host-steal", impact_ns, sentence, action))
+}
+
+/// V8's own threads, which compile and collect, had the loop's processors.
+pub(super) fn v8_threads(evidence: &Evidence<'_>) -> Option<Finding> {
+    let cause = "V8's own threads, which compile and collect, had the processors of the loop";
+    let (sentence, impact_ns) = disturbed(evidence, |sums| &sums.by_v8, cause)?;
+    let action = "give it one processor more, or try it with fewer such threads \
+                  (--v8-pool-size=1, which tune tries)";
+    Some(finding("v8-threads", impact_ns, sentence, action))
+}
+
+/// How many were under way meanwhile, and what that may have cost a request of the tail.
 ///
 /// Who is under way for long is so at any moment more often: as many as by chance say nothing.
-pub(super) fn disturbed(evidence: &Evidence<'_>) -> Option<Finding> {
+fn disturbed(
+    evidence: &Evidence<'_>,
+    by: fn(&Sums) -> &Disturbed,
+    cause: &str,
+) -> Option<(String, u64)> {
     let (tail, rest) = (evidence.tail_sums, evidence.rest_sums);
-    let impact_ns = evidence.per_request(tail.stolen_ns);
-    let is_by_chance = (tail.disturbed as f64) < BY_CHANCE * tail.disturbed_by_chance;
+    let impact_ns = evidence.per_request(by(tail).taken_ns);
+    let is_by_chance = (by(tail).count as f64) < BY_CHANCE * by(tail).by_chance;
     if evidence.share(impact_ns) < WORTH_TELLING || is_by_chance {
         return None;
     }
     let sentence = format!(
-        "{} of {} tail requests and {} of {} others were under way while the host gave this \
-         machine's processors to others, which may be {} of the tail's latency",
-        count(tail.disturbed),
+        "{} of {} tail requests and {} of {} others were under way while {cause}, which may be {} \
+         of the tail's latency",
+        count(by(tail).count),
         count(tail.count),
-        count(rest.disturbed),
+        count(by(rest).count),
         count(rest.count),
         percent(evidence.share(impact_ns)),
     );
-    let action = "what is slow then is not the service: give its machine processors of its own, or \
-                  record while the host is quiet";
-    Some(finding("host-steal", impact_ns, sentence, action))
+    Some((sentence, impact_ns))
 }
 
 /// The kernel had told that something was ready, and the thread was still in its wait for that.

@@ -1,6 +1,7 @@
 //! From traces to reports and explanations.
 
 mod diffs;
+mod disturbed;
 mod explanations;
 mod findings;
 mod page;

@@ -1,7 +1,7 @@
 //! Work classes: what was measured of whom, and the findings about them.
 
 use bobtail_breakdown::report::{Class, CulpritKind, Report, Work};
-use bobtail_breakdown::{Heap, Measured, RunFacts, Stolen, StolenInterval, Throttled, TraceInfo};
+use bobtail_breakdown::{Heap, Measured, RunFacts, Throttled, TraceInfo};
 use bobtail_testkit::{Drawn, ORIGIN_NS, draw};
 
 use super::support::{explain_slowest_of, report_of_infos, trace_info};
@@ -33,14 +33,18 @@ fn measured() -> TraceInfo {
     }
 }
 
-fn report(info: TraceInfo, scene: &str) -> Report {
+pub(super) fn report(info: TraceInfo, scene: &str) -> Report {
     report_of_infos(RunFacts::default(), &[(info, service(scene))], 75.0)
 }
 
-fn action<'a>(report: &'a Report, code: &str) -> (&'a str, &'a str) {
+pub(super) fn action<'a>(report: &'a Report, code: &str) -> (&'a str, &'a str) {
     let finding = report.findings.iter().find(|f| f.code == code);
     let finding = finding.unwrap_or_else(|| panic!("no {code}: {:#?}", report.findings));
     (&finding.sentence, &finding.action)
+}
+
+pub(super) fn codes(report: &Report) -> Vec<&str> {
+    report.findings.iter().map(|f| f.code.as_str()).collect()
 }
 
 #[test]
@@ -358,10 +362,6 @@ fn a_quota_used_up_is_told_where_it_was_not_recorded_whom_it_delayed() {
         measured,
         ..trace_info(0)
     };
-    let codes = |info| {
-        let findings = report(info, "").findings;
-        findings.into_iter().map(|f| f.code).collect::<Vec<_>>()
-    };
     let much_ns = 20_000_000_000;
     let told = report(with(much_ns, Measured::default()), "");
     let (sentence, what) = action(&told, "cpu-quota");
@@ -370,47 +370,9 @@ fn a_quota_used_up_is_told_where_it_was_not_recorded_whom_it_delayed() {
         "{sentence}"
     );
     assert!(what.ends_with("record --not-running"), "{what}");
-    let absent = |info| assert!(!codes(info).contains(&"cpu-quota".to_owned()));
+    let absent = |info| assert!(!codes(&report(info, "")).contains(&"cpu-quota"));
     absent(with(much_ns, Measured::ALL));
     absent(with(1_000_000, Measured::default()));
-}
-
-#[test]
-fn the_host_is_told_of_where_it_disturbed_the_tail_and_not_the_rest() {
-    // In each of these seconds, from 5 ms after the request of that second came, for so long.
-    let of = |turns: std::ops::RangeInclusive<u64>, length_ms: u64, taken_ms: u64| {
-        let interval = |turn: u64| StolenInterval {
-            from_ns: ORIGIN_NS + (turn * 1000 + 5) * 1_000_000,
-            until_ns: ORIGIN_NS + (turn * 1000 + 5 + length_ms) * 1_000_000,
-            taken_ns: taken_ms * 1_000_000,
-        };
-        let stolen = Stolen::of(turns.map(interval));
-        TraceInfo {
-            stolen,
-            ..trace_info(0)
-        }
-    };
-    let with = |turns, taken_ms| of(turns, 50, taken_ms);
-    let told = report(with(29..=40, 40), "");
-    let (sentence, what) = action(&told, "host-steal");
-    assert_eq!(
-        sentence,
-        "11 of 11 tail requests and 1 of 29 others were under way while the host gave this \
-         machine's processors to others, which may be 40 % of the tail's latency"
-    );
-    assert!(what.contains("processors of its own"), "{what}");
-    let impact_ns = |report: &Report| {
-        let found = report.findings.iter().find(|f| f.code == "host-steal");
-        found.map(|finding| finding.impact_ns)
-    };
-    assert_eq!(impact_ns(&told), Some(40_000_000));
-    // No more than they share with it.
-    let told = report(with(29..=40, 80), "");
-    assert_eq!(impact_ns(&told), Some(50_000_000));
-    // Too little, or at nearly all times, so that anybody is hit, or never.
-    for info in [with(29..=40, 5), of(1..=40, 900, 40), trace_info(0)] {
-        assert_eq!(impact_ns(&report(info, "")), None);
-    }
 }
 
 #[test]

@@ -24,8 +24,8 @@ export interface Bursts {
   readonly forNs: number;
 }
 
-/** Between two looks the hypervisor took time from the CPUs. */
-export interface StolenInterval {
+/** Between two looks time was taken from a service's CPUs. By `CLOCK_MONOTONIC`. */
+export interface TakenInterval {
   readonly fromNs: number;
   readonly untilNs: number;
   readonly takenNs: number;
@@ -55,8 +55,8 @@ export interface RunFile {
     readonly kernel: string;
     /** Time the hypervisor took from all CPUs during the recording; null when unknown. */
     readonly stealNs: number | null;
-    /** When, by `CLOCK_MONOTONIC`; none while the service runs. */
-    readonly stolen?: readonly StolenInterval[];
+    /** When; none while the service runs. */
+    readonly stolen?: readonly TakenInterval[];
   };
 }
 

@@ -4,11 +4,12 @@
  * Files and not a socket or an IPC channel, because they outlive a killed process and reach through
  * npm, shells and cluster primaries without any of them taking part.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HeapFacts } from '../../agent/heap';
 import type { Counted, Throttling } from '../../cgroup/throttling';
 import { hasCode } from '../failure';
+import type { V8ThreadsFacts } from './v8-threads';
 
 /** One probe mechanism and whether it works in that process. */
 export interface Mechanism {
@@ -29,6 +30,8 @@ export interface RecordedProcess {
   readonly cpuStat?: readonly Counted[];
   /** How much its group was throttled since; null when unknown. */
   readonly throttled?: Throttling | null;
+  /** What V8's own threads did meanwhile; null when unknown, or where there are CPUs for all. */
+  readonly v8Threads?: V8ThreadsFacts | null;
 }
 
 /** `listening-<pid>.json`. */
@@ -46,6 +49,13 @@ export function readRecordedProcesses(folder: string): RecordedProcess[] {
   return readAll<RecordedProcess>(folder, /^process-\d+-\d+\.json$/)
     .filter((one) => Array.isArray(one.mechanisms))
     .sort((a, b) => a.pid - b.pid || a.thread - b.thread);
+}
+
+/** Replaces a process file by one with what only the recorder knows, when its process has ended. */
+export function rewriteProcessFile(folder: string, content: RecordedProcess): void {
+  const path = join(folder, `process-${content.pid}-${content.thread}.json`);
+  writeFileSync(`${path}.tmp`, `${JSON.stringify(content)}\n`);
+  renameSync(`${path}.tmp`, path);
 }
 
 /** Event loops that were not recorded because the recording had reached its bound. */

@@ -16,6 +16,7 @@ import { discardEmptyRecording, type RecordingFolder } from './recording-folder'
 import type { StolenWatch } from './stolen';
 import { writeThrottling } from './throttled';
 import { readTraceTotals, type TraceTotals } from './trace-headers';
+import { type V8ThreadsWatch, writeV8Threads } from './v8-threads';
 
 /** How a recording went. */
 export interface Ending {
@@ -26,6 +27,8 @@ export interface Ending {
   readonly stolen: StolenWatch;
   /** What the groups of the processes were throttled while these lived. */
   readonly throttling: ThrottlingWatch;
+  /** What V8's own threads took from their loops. */
+  readonly v8Threads: V8ThreadsWatch;
   readonly durationMs: number;
   readonly stoppedByRecorder: boolean;
   /** A signal ended the recording. */
@@ -73,11 +76,12 @@ export function conclude(ending: Ending): Conclusion {
 
 /** The service has ended already and its end must be passed on, so this may not throw. */
 function closeRunFile(ending: Ending): Failure[] {
-  const { folder, run, outcome, stolen, throttling } = ending;
+  const { folder, run, outcome, stolen, throttling, v8Threads } = ending;
   const host = { ...run.host, stealNs: stolen.totalNs, stolen: stolen.intervals };
   try {
     writeRunFile(folder.path, { ...run, outcome, host });
     writeThrottling(folder.path, throttling);
+    writeV8Threads(folder.path, v8Threads);
     return [];
   } catch (error) {
     return [writeFailure(error, ending.folder.path)];

@@ -22,6 +22,7 @@ import {
 import { StolenWatch } from './stolen';
 import { lookAtThrottling } from './throttled';
 import { readTraceTotals } from './trace-headers';
+import { findV8Threads, V8ThreadsWatch } from './v8-threads';
 
 /** What is recorded, and how. */
 export interface SessionOptions {
@@ -142,6 +143,7 @@ export class Session {
   readonly #startMs = performance.now();
   readonly #stolen = new StolenWatch();
   readonly #throttling = new ThrottlingWatch();
+  readonly #v8Threads = new V8ThreadsWatch();
   #load: LoadCommand | undefined;
   #listening: Listening | undefined;
   #stopping: Promise<boolean> | undefined;
@@ -164,12 +166,14 @@ export class Session {
     });
     const progress = setInterval(() => {
       this.#lookAtThrottling();
+      findV8Threads(this.#folder.path, this.#v8Threads);
       this.#showProgress();
     }, PROGRESS_MS);
     const driving = this.#drive();
     const outcome = await this.#service.ended;
     clearInterval(progress);
     this.#stolen.stop();
+    this.#v8Threads.stop();
     this.#status.clear();
     this.#load?.cancel();
     await driving;
@@ -181,6 +185,7 @@ export class Session {
       outcome,
       stolen: this.#stolen,
       throttling: this.#throttling,
+      v8Threads: this.#v8Threads,
       durationMs: performance.now() - this.#startMs,
       // A signal from outside ends the recording first: then the service's end is its own.
       stoppedByRecorder: this.#stopping !== undefined && !this.#interrupted,

@@ -7,7 +7,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import type { StolenInterval } from '../json/run';
+import type { TakenInterval } from '../json/run';
+import { TakenIntervals } from './taken-intervals';
 
 /** Ticks of `/proc/stat`: USER_HZ is 100 on every architecture Node runs on. */
 const NS_PER_TICK = 10_000_000;
@@ -23,8 +24,6 @@ const TRIED_LOOKS = 5;
  * which says nothing of the one or two that a service runs on.
  */
 const NOTABLE_SHARE = 0.01;
-/** So that a recording of days does not fill `run.json`. */
-const INTERVALS_MAX = 10_000;
 
 /** Time stolen from all CPUs since the machine started; null where the kernel does not tell. */
 export function readStealNs(path = '/proc/stat'): number | null {
@@ -50,17 +49,16 @@ export interface Watched {
 export class StolenWatch {
   readonly #path: string | undefined;
   readonly #cpus: number;
-  readonly #intervalsMax: number;
   readonly #timer: NodeJS.Timeout | undefined;
   /** The last time that the kernel told; null where it never did. */
   #last: { readonly atNs: number; readonly stolenNs: number } | null = null;
   #totalNs = 0;
-  #intervals: StolenInterval[] = [];
+  readonly #intervals: TakenIntervals;
 
   constructor(watched: Watched = {}) {
     this.#path = watched.path;
     this.#cpus = watched.cpus ?? Math.max(1, cpus().length);
-    this.#intervalsMax = watched.intervalsMax ?? INTERVALS_MAX;
+    this.#intervals = new TakenIntervals(watched.intervalsMax);
     const everyMs = this.#cheapEnoughMs();
     this.look();
     if (this.#last !== null) {
@@ -75,8 +73,8 @@ export class StolenWatch {
   }
 
   /** When, in order and apart from each other. */
-  get intervals(): readonly StolenInterval[] {
-    return this.#intervals;
+  get intervals(): readonly TakenInterval[] {
+    return this.#intervals.all;
   }
 
   /** Looks for the last time. */
@@ -96,18 +94,8 @@ export class StolenWatch {
     const takenNs = stolenNs - before.stolenNs;
     this.#totalNs += takenNs;
     if (takenNs >= NOTABLE_SHARE * (atNs - before.atNs) * this.#cpus) {
-      this.#add({ fromNs: before.atNs, untilNs: atNs, takenNs });
+      this.#intervals.add({ fromNs: before.atNs, untilNs: atNs, takenNs });
     }
-  }
-
-  #add(one: StolenInterval): void {
-    const last = this.#intervals.at(-1);
-    if (last?.untilNs === one.fromNs) {
-      this.#intervals[this.#intervals.length - 1] = joined(last, one);
-      return;
-    }
-    this.#intervals.push(one);
-    if (this.#intervals.length > this.#intervalsMax) this.#intervals = inPairs(this.#intervals);
   }
 
   /** How often it may look. The least of a few: a look may be stopped itself. */
@@ -120,18 +108,4 @@ export class StolenWatch {
     const everyMs = Math.min(...tookMs) / SHARE_OF_TIME_MAX;
     return Math.min(LOOK_MS_MAX, Math.max(LOOK_MS, everyMs));
   }
-}
-
-function joined(one: StolenInterval, next: StolenInterval): StolenInterval {
-  const takenNs = one.takenNs + next.takenNs;
-  return { fromNs: one.fromNs, untilNs: next.untilNs, takenNs };
-}
-
-/** Half as many, each with what lies between two. */
-function inPairs(intervals: readonly StolenInterval[]): StolenInterval[] {
-  return intervals.flatMap((one, index) => {
-    const next = intervals[index + 1];
-    if (index % 2 === 1) return [];
-    return [next === undefined ? one : joined(one, next)];
-  });
 }

@@ -1,9 +1,5 @@
-// Keeps cores of a virtual machine from ever being idle, as `idle=poll` on the kernel's command
-// line would: a core that sleeps and wakes is given to others by the host meanwhile, and has to
-// wait for its turn when it wakes (`bench/stolen/`).
-//
-// At the priority that everything else goes before at once. Not beside something that never sleeps
-// itself: that would lose whole ticks to it.
+// Processes that everything else goes before, and that never sleep: one way to keep cores awake.
+// For short trials only: see `workloads/harness/awake.mjs`.
 import { spawn } from 'node:child_process';
 
 /** Ends by itself with whoever started it, also when that is killed. */
@@ -13,7 +9,7 @@ const SPIN = `
 `;
 
 /** Until the function is called that this gives, or this process ends. */
-export function keepAwake(cores) {
+export function spinOn(cores) {
   const spinners = cores.map((core) => {
     const args = ['--idle', '0', 'taskset', '-c', String(core), process.execPath, '-e', SPIN];
     return spawn('chrt', args, { stdio: 'ignore' });

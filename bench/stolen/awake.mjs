@@ -1,19 +1,21 @@
-// Is it enough to keep the servers' core awake, or is the load's stopped as often meanwhile?
+// How often cores are stopped that sleep now and then, and how often where they are kept from it.
 //
-//   sudo node bench/stolen/load-core.mjs [--rounds 10] [--seconds 5] --out DIR
+//   sudo node bench/stolen/awake.mjs [--rounds 10] [--seconds 5] --out DIR
 //
-// The servers' core works for 1 ms and sleeps for 1 ms, the load's works for 2 and sleeps for 1,
-// with neither, the first, or both kept awake. Single stalls are counted, by a thread above all
-// others on each core: they, and not the ticks that the kernel tells, leave requests out.
+// The servers' core works for 1 ms and sleeps for 1 ms, the load's works for 2 and sleeps for 1.
+// Kept awake by a process of the lowest priority on one core or on both, or by the kernel
+// (`workloads/harness/awake.mjs`). Single stalls are counted, by a thread above all others on each
+// core: they, and not the ticks that the kernel tells, leave requests out.
 import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { keepAwake } from '../harness/awake.mjs';
+import { keepAwake } from '../../workloads/harness/awake.mjs';
 import { LOAD_CORE, SERVER_CORE } from '../harness/cpu.mjs';
 import { StallWatch } from '../harness/stalls.mjs';
 import { quartiles, shuffled } from '../harness/statistics.mjs';
+import { spinOn } from './spinners.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -24,10 +26,12 @@ const { values } = parseArgs({
 });
 if (values.out === undefined) throw new Error('--out DIR is missing');
 
+/** Each gives what ends it. */
 const ARMS = {
-  'neither awake': [],
-  "the servers' awake": [SERVER_CORE],
-  'both awake': [SERVER_CORE, LOAD_CORE],
+  'neither awake': () => () => undefined,
+  "the servers', by a process": () => spinOn([SERVER_CORE]),
+  'both, by processes': () => spinOn([SERVER_CORE, LOAD_CORE]),
+  'both, by the kernel': () => keepAwake(),
 };
 const WORK = `
   const workMs = Number(process.argv[1]);
@@ -45,8 +49,8 @@ function working(core, workMs) {
 }
 
 /** How often and for how long cores were stopped, of each second. */
-async function stallsOf(awake) {
-  const letSleep = keepAwake(awake);
+async function stallsOf(keep) {
+  const letSleep = keep();
   try {
     await sleep(500);
     await watch.taken();
@@ -74,10 +78,8 @@ try {
   await watch.stop();
 }
 mkdirSync(values.out, { recursive: true });
-writeFileSync(
-  join(values.out, 'rows.jsonl'),
-  rows.map((row) => `${JSON.stringify(row)}\n`).join(''),
-);
+const lines = rows.map((row) => `${JSON.stringify(row)}\n`);
+writeFileSync(join(values.out, 'rows.jsonl'), lines.join(''));
 for (const name of Object.keys(ARMS)) {
   const told = ['stallsPerS', 'lateMsPerS'].map((figure) => {
     const each = rows.filter(({ arm }) => arm === name).map((row) => row[figure]);
