@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bobtail } from '../harness/bobtail.mjs';
 import { SERVER_CORE } from '../harness/cpu.mjs';
+import { V8_ASIDE } from './service.mjs';
 import { SharedLever } from './shared-lever.mjs';
 import { WARM_UP_MS } from './warm.mjs';
 
@@ -50,7 +51,7 @@ export async function record({ service, folder, node, flags = [], environment, .
   const how = ['--warmup', String(WARM_UP_MS / 1000), '--no-report', '--no-html', '--quiet'];
   const where = ['--out', `${folder}.part`, '--on-port', sent.join(' ')];
   rmSync(`${folder}.part`, { recursive: true, force: true });
-  const env = { V8_HELPERS: 'yield', ...environment, SEED: String(seed * 1000 + 7) };
+  const env = { ...V8_ASIDE, ...environment, SEED: String(seed * 1000 + 7) };
   await bobtail(['record', ...how, ...where, '--', ...command], {
     env: { ...process.env, ...env },
   });

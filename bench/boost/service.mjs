@@ -8,7 +8,7 @@ import { canonicalPolicy } from '../../packages/bobtail/dist/cli/analysis.js';
 import { readDriverFiles } from '../../packages/bobtail/dist/cli/boost/driver-file.js';
 import { boostEnv } from '../../packages/bobtail/dist/cli/boost/environment.js';
 import { summarize } from '../../packages/bobtail/dist/cli/boost/summary.js';
-import { cpuNs, descendants, SERVER_CORE, threadNs } from '../harness/cpu.mjs';
+import { cpuNs, descendants, LOAD_CORE, SERVER_CORE, threadNs } from '../harness/cpu.mjs';
 import { Connections } from '../harness/open-loop.mjs';
 import { Running } from './running.mjs';
 import { NotDriven } from './shared-lever.mjs';
@@ -18,13 +18,16 @@ const CONNECTIONS = 64;
 /** A driver tells once a second what it did. */
 const TOLD_MS = 1500;
 
-/** A service under a policy; `flags` are of its Node, whose helpers yield (`V8_HELPERS`). */
+/** V8's helpers are on the load's core and give way there (`services/v8-workers.cjs`). */
+export const V8_ASIDE = { V8_HELPERS: `cpu:${LOAD_CORE}` };
+
+/** A service under a policy; `flags` are of its Node. */
 export class BoostedService {
   static async start({ service, policy, flags = [], seed, workers, node, environment, drive }) {
     const folder = mkdtempSync(join(tmpdir(), 'bobtail-bench-boost-'));
     const told = { ...drive, policy: canonicalPolicy(policy) };
     const env = {
-      V8_HELPERS: 'yield',
+      ...V8_ASIDE,
       ...environment,
       SEED: String(seed),
       WORKERS: String(workers),

@@ -1,5 +1,6 @@
 // What V8's helpers cost a loop that shares its core with them: a service with four helpers,
-// another like it, one with a single helper, and one with four that yield, under the same load.
+// another like it, one with a single helper, one with four that yield, and one with four on the
+// load's core, under the same load.
 //
 //   sudo node --single-threaded-gc bench/boost/v8-threads.mjs [--service disk] [--rate 1300]
 //     [--turns N] [--rounds N] [--node PATH]
@@ -10,6 +11,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
+import { keepAwake } from '../../workloads/harness/awake.mjs';
 import {
   collectsAlone,
   LOAD_CORE,
@@ -33,7 +35,8 @@ const ORDINARY = { V8_HELPERS: 'ordinary' };
 const ARMS = {
   ordinary: { environment: ORDINARY },
   one: { environment: ORDINARY, more: ['--v8-pool-size=1'] },
-  yielding: { environment: {} },
+  yielding: { environment: { V8_HELPERS: 'yield' } },
+  aside: { environment: {} },
   'ordinary, again': { environment: ORDINARY },
 };
 
@@ -118,6 +121,7 @@ async function takeRound(round, stalls, all) {
 
 collectsAlone();
 yieldToDatabases();
+keepAwake();
 const stalls = await StallWatch.start([SERVER_CORE, LOAD_CORE]);
 const all = Object.fromEntries(Object.keys(ARMS).map((arm) => [arm, []]));
 for (let round = 0; round < Number(values.rounds); round += 1) {

@@ -5,7 +5,7 @@
 const cluster = require('node:cluster');
 const http = require('node:http');
 const { fillCache, kindOf, work } = require('./work.cjs');
-const { helpersYield } = require('./yielding.cjs');
+const { placeV8Workers } = require('./v8-workers.cjs');
 
 const KEEP_ALIVE_MS = 600_000;
 
@@ -33,8 +33,8 @@ async function serve(io) {
 }
 
 /**
- * Serves with as many workers as `WORKERS` says; without, in this process. With `V8_HELPERS=yield`
- * V8's helpers run only while the loop does not want the core.
+ * Serves with as many workers as `WORKERS` says; without, in this process. `V8_HELPERS` says where
+ * V8's helpers run.
  */
 exports.start = async (prepare) => {
   const workers = Number(process.env.WORKERS ?? 0);
@@ -46,6 +46,6 @@ exports.start = async (prepare) => {
     });
     return;
   }
-  if (process.env.V8_HELPERS === 'yield') helpersYield();
+  placeV8Workers(process.env.V8_HELPERS ?? 'ordinary');
   await serve(await prepare());
 };
