@@ -1,7 +1,7 @@
 // Where V8's helpers of a service run that shares its one core with others like it.
 //
-// They compile and collect on cores of their own where there are any. On the loop's they decide
-// the tail: four that compile for two hundred ms leave it a fifth of its core (`../v8-threads.mjs`),
+// They compile and collect on cores of their own where there are any. On the loop's they decide the
+// tail: four that compile for two hundred ms leave it a fifth of its core (`../v8-threads.mjs`),
 // and at the priority that everything goes before (`SCHED_IDLE`) a loop still waited for up to a
 // tenth of a second while they had it, in ticks of 10 ms. So they have another core here, as they
 // would on a machine with some, and give way there to what it is for. Not beside collections on
