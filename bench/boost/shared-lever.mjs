@@ -19,7 +19,7 @@ import { Running } from './running.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 /** As `bobtail boost` has it. */
-const BUDGET = '2%';
+const BUDGET = '1%';
 const LOOK_MS = 10;
 const DRIVEN_MS_MAX = 5000;
 const REFUSALS_MAX = 20;

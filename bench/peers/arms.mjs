@@ -37,24 +37,24 @@ function bobtail(detail) {
   });
 }
 
-/**
- * `boost` with a lever whose base is its peak, so that it never slows anything: what sensing and
- * deciding cost.
- */
-function boost({ folder }) {
-  const khz = 4_000_000;
-  const lever = { actuator: 'emulated', baseKhz: khz, peakKhz: khz };
-  const drive = { policy: 'combined', budget: 0.02, ...lever };
+/** The sensors of `boost`, and with `drive` what decides and moves a lever by them. */
+function sensed(drive) {
   const agent = join(root, 'packages/bobtail/dist/agent/boost/preload.js');
-  return {
+  return ({ folder }) => ({
     nodeArgs: [],
     env: {
       NODE_OPTIONS: `--require "${agent}"`,
       BOBTAIL_BOOST_DIR: folder,
       BOBTAIL_BOOST: JSON.stringify(drive),
     },
-  };
+  });
 }
+
+const KHZ = 4_000_000;
+/** A lever whose base is its peak, so that it never slows anything: what deciding costs. */
+const IDLE_LEVER = { actuator: 'emulated', baseKhz: KHZ, peakKhz: KHZ };
+/** As `bobtail boost` has it. */
+const BUDGET = 0.01;
 
 /** The lower bound of everything that follows promises from JavaScript. */
 function emptyHooks() {
@@ -107,7 +107,8 @@ export const ARMS = {
   off2: { prepare: () => ({ nodeArgs: [], env: {} }) },
   loop: { prepare: bobtail('loop') },
   full: { prepare: bobtail('full') },
-  boost: { prepare: boost },
+  sense: { prepare: sensed(null) },
+  boost: { prepare: sensed({ policy: 'combined', budget: BUDGET, ...IDLE_LEVER }) },
   hooks: { prepare: emptyHooks },
   'cpu-prof': {
     prepare: ({ folder }) => ({ nodeArgs: ['--cpu-prof', '--cpu-prof-dir', folder], env: {} }),

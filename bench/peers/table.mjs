@@ -17,6 +17,7 @@ const NAMES = {
   off2: 'alone again (A/A)',
   loop: 'Bobtail `--detail loop`',
   full: 'Bobtail full',
+  sense: 'sensors of `boost`, nobody decides',
   boost: 'Bobtail `boost`, sensing and deciding',
   hooks: 'empty promise hooks, nothing else',
   'cpu-prof': 'node `--cpu-prof`',

@@ -16,6 +16,10 @@ pub const ASLEEP_NS: u64 = 10_000_000;
 /// than its policy wants, whatever that costs.
 const BOOSTED_NS: u64 = 500_000;
 
+/// More looks than that are not owed: boosts and collections have theirs whatever they cost, and
+/// who paid all of it back would not look for long.
+const OWED_MAX: u64 = 4;
+
 /// Without work for so long, who looks waits for a loop that goes to work instead.
 pub const IDLE_NS: u64 = 2_000_000;
 
@@ -90,14 +94,14 @@ impl Account {
     fn pause(&mut self, look: Look, affordable_ns: u64) -> Pause {
         let now_ns = look.now_ns;
         let owed_until_ns = self.paid_until_ns.max(now_ns) + affordable_ns;
-        self.paid_until_ns = owed_until_ns.min(now_ns + 2 * affordable_ns);
+        self.paid_until_ns = owed_until_ns.min(now_ns + OWED_MAX * affordable_ns);
         let is_one_owed = self.paid_until_ns <= now_ns + affordable_ns;
         let until_ns = if look.is_boosted {
             self.paid_until_ns.min(now_ns + BOOSTED_NS)
         } else if look.is_idle && is_one_owed {
             now_ns + ASLEEP_NS
         } else {
-            self.paid_until_ns
+            self.paid_until_ns.min(now_ns + ASLEEP_NS)
         };
         let wanted_ns = if look.is_idle { now_ns } else { look.again_ns };
         Pause {
@@ -145,9 +149,29 @@ mod tests {
         let woken = account.pause(busy(1_000_000, 1_200_000), AFFORDABLE_NS);
         assert_eq!(woken, pause(6_000_000, false), "two are owed");
         let collected = account.pause(idle(2_000_000), AFFORDABLE_NS);
-        assert_eq!(collected, pause(8_000_000, false), "never more than two");
-        let paid = account.pause(idle(8_000_000), AFFORDABLE_NS);
-        assert_eq!(paid, pause(8_000_000 + ASLEEP_NS, true));
+        assert_eq!(collected, pause(9_000_000, false), "three are");
+        let paid = account.pause(idle(9_000_000), AFFORDABLE_NS);
+        assert_eq!(paid, pause(9_000_000 + ASLEEP_NS, true));
+    }
+
+    #[test]
+    fn no_more_than_four_looks_are_owed_and_it_looks_in_time_whatever_is() {
+        let mut account = Account::default();
+        let mut owed = |at_us: u64| {
+            account
+                .pause(busy(at_us * 1_000, 0), AFFORDABLE_NS)
+                .until_ns
+        };
+        let ms = 1_000_000;
+        assert_eq!([owed(0), owed(1), owed(2)], [3 * ms, 6 * ms, 9 * ms]);
+        // Four would be 12 ms away.
+        assert_eq!(
+            [owed(3), owed(4)],
+            [3_000, 4_000].map(|now_ns| now_ns + ASLEEP_NS)
+        );
+        // 9 ms later three of the four are paid back.
+        let (later_us, two_ns) = (4 + 9_000, 2 * AFFORDABLE_NS);
+        assert_eq!(owed(later_us), later_us * 1_000 + two_ns);
     }
 
     #[test]

@@ -36,7 +36,7 @@ const LATENCY: &str = "latency";
 const DOMAIN: &str = "domain";
 const BUDGET: &str = "budget";
 /// As of `boost --budget`.
-const BUDGET_DEFAULT: f64 = 0.02;
+const BUDGET_DEFAULT: f64 = 0.01;
 /// Per cent that are taken.
 const BUDGETS: RangeInclusive<f64> = 0.001..=100.0;
 const SHARED: &str = "shared";

@@ -87,9 +87,9 @@ fn a_policy_comes_last_and_keeps_its_commas() {
     );
     assert!(error("latency=1ms").contains("there is no policy, at position 1"));
     let bounded = |text| parsed(text).drive.expect("a policy").budget;
-    assert_eq!(bounded("budget=1,policy=combined"), Some(0.01));
+    assert_eq!(bounded("budget=2,policy=combined"), Some(0.02));
     assert_eq!(bounded("budget=none,latency=1ms,policy=combined"), None);
-    assert_eq!(bounded("policy=combined"), Some(0.02), "as boost has it");
+    assert_eq!(bounded("policy=combined"), Some(0.01), "as boost has it");
     assert!(error("budget=2").contains("there is no policy, at position 1"));
     for bad in ["0", "101", "2%", ""] {
         let told = error(&format!("budget={bad},policy=combined"));

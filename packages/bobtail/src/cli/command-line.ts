@@ -433,7 +433,7 @@ function addBoost(program: Command): void {
     .option('--frequencies <base,peak>', 'of cpufreq and emulated, in GHz (emulated: 2.6,4)')
     .option('--latency <seconds>', 'emulated: how long a change takes, such as 0.5ms')
     .option('--cpu <n>', 'the CPU that is moved (default: those the service may use)')
-    .option('--budget <percent>', 'what looking may cost, of the busy time; or none', '2%')
+    .option('--budget <percent>', 'what looking may cost, of the busy time; or none', '1%')
     .option('--lever-root <folder>', 'a tree of files instead of /sys and /proc, for trying out')
     .option('--metrics <address>', 'serve metrics to Prometheus, such as 127.0.0.1:9464')
     .option('--otlp <url>', "send metrics to OpenTelemetry's receiver, over HTTP")

@@ -47,7 +47,7 @@ export function addWhatIf(program: Command): void {
     .option('--domain <shared|own>', 'one lever for all loops, or one each (default: own)')
     .option(
       '--budget <percent>',
-      'of the time that the loop works, for looking; or none (default: 2)',
+      'of the time that the loop works, for looking; or none (default: 1)',
     )
     .option('--tail <percentile>', 'where the tail begins (default: 99.9)')
     .option('--html <file>', 'write the answer as an HTML page')
