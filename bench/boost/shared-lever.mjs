@@ -49,7 +49,7 @@ export class SharedLever {
   static async start(latency) {
     const lever = new SharedLever();
     const cpu = String(SERVER_CORE);
-    const wish = { actuator: 'emulated', latency: milliseconds(latency), cpu, budget: BUDGET };
+    const wish = { actuator: 'emulated', latency, cpu, budget: BUDGET };
     const script = join(here, 'lever-process.mjs');
     const args = [
       '-c',
@@ -96,10 +96,4 @@ export class SharedLever {
     this.#child.stdin.end();
     await ended;
   }
-}
-
-/** `20us`, `500us`, `1ms` as the command line takes it. */
-function milliseconds(latency) {
-  const [, number, unit] = /^(\d+)(us|ms)$/.exec(latency);
-  return `${Number(number) / (unit === 'us' ? 1000 : 1)}ms`;
 }

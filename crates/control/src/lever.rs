@@ -138,6 +138,15 @@ pub struct Asked {
 }
 
 impl Range {
+    /// Whether a value lies beyond base, to the side of the peak.
+    pub fn is_raised(&self, value: u32) -> bool {
+        if self.peak < self.base {
+            value < self.base
+        } else {
+            value > self.base
+        }
+    }
+
     /// The host's range, narrowed to what is allowed, with the base and peak that were asked for.
     ///
     /// # Errors

@@ -89,7 +89,7 @@ fn what_is_wrong_is_told_with_line_and_key() {
         ),
         (
             "heartbeat_timeout_ms = 99999999999999999999",
-            "b.toml:1: heartbeat_timeout_ms: 99999999999999999999 is not between 10 and 600000",
+            "b.toml:1: heartbeat_timeout_ms: 99999999999999999999 is not between 50 and 600000",
         ),
         ("allow = 1", "b.toml:1: allow: is not a list"),
         (

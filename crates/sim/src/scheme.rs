@@ -141,11 +141,34 @@ impl Scheme {
         };
         let mut scheme = known;
         let mut at = name.len() + 1;
+        let mut seen: Vec<&str> = Vec::new();
         for setting in settings.split(',').filter(|_| !settings.is_empty()) {
             scheme.set(name, setting, at)?;
+            let key = setting.split('=').next().unwrap_or_default();
+            if let Some(problem) = scheme.contradiction(&seen, key) {
+                let is_unknown = false;
+                return Err(SchemeError {
+                    at,
+                    problem,
+                    is_unknown,
+                });
+            }
+            seen.push(key);
             at += setting.len() + 1;
         }
         Ok(scheme)
+    }
+
+    /// Why a setting cannot follow those before it.
+    fn contradiction(&self, seen: &[&str], key: &str) -> Option<String> {
+        if seen.contains(&key) {
+            return Some(format!("{key} is set twice"));
+        }
+        // As much of the tail as that energy is enough for, wherever that tail begins.
+        let other = seen
+            .first()
+            .filter(|_| matches!(self, Self::Oracle { .. }))?;
+        Some(format!("{ORACLE} goes by {other} or by {key}, not by both"))
     }
 
     fn set(&mut self, name: &str, setting: &str, at: usize) -> Result<(), SchemeError> {
@@ -262,6 +285,10 @@ mod tests {
         assert_eq!(error("rubik:tail=99,target=5"), (21, no_unit));
         let no_key = "rubik has no setting \"q\"; it has target, tail".to_owned();
         assert_eq!(error("rubik:q=1"), (6, no_key));
+        let twice = "tail is set twice".to_owned();
+        assert_eq!(error("oracle:tail=99,tail=95"), (15, twice));
+        let both = "oracle goes by tail or by energy, not by both".to_owned();
+        assert_eq!(error("oracle:tail=99.9,energy=1.1"), (17, both));
         assert!(Scheme::parse("gc-bost").unwrap_err().is_unknown);
     }
 }

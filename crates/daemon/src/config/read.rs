@@ -14,6 +14,8 @@ use super::{Config, ConfigError, Rule};
 
 /// No kernel has more CPUs.
 const CPUS_MAX: u32 = 65_536;
+/// A driver beats every 10 ms at most, and may be late.
+const HEARTBEAT_MS_MIN: u32 = 50;
 /// A wrong value: where in the text, under which key, and what.
 struct Wrong {
     at: usize,
@@ -48,7 +50,7 @@ fn read(document: &DeTable) -> Result<Config, Wrong> {
             "socket_group" => config.socket_group = Some(group(key, value)?),
             "journal" => config.journal = text(key, value)?.into(),
             "heartbeat_timeout_ms" => {
-                let ms = number(key, value, 10, 600_000)?;
+                let ms = number(key, value, HEARTBEAT_MS_MIN, 600_000)?;
                 config.heartbeat_timeout = Duration::from_millis(ms.into());
             }
             "max_clients" => config.max_clients = number(key, value, 1, 512)? as usize,

@@ -5,10 +5,7 @@
 //! not make. The loop only wakes it: when V8 begins or ends a collection, and when it goes to work
 //! after the driver has gone to sleep.
 
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicU32};
-
-use bobtail_control::{Actuator, ControlError};
+use bobtail_control::{Actuator, ControlError, Range};
 use bobtail_policy::{
     ASLEEP_NS, Decider, Decision, Idle, LeverFacts, Look, Looks, Policy, Reading, Reasons, Speed,
     Used,
@@ -17,6 +14,7 @@ use bobtail_policy::{
 use crate::act::counters::{Counters, Counts};
 use crate::act::sensed_loops;
 use crate::act::senses;
+use crate::act::waking;
 use crate::clock::{monotonic_ns, thread_cpu_ns};
 
 /// A loop that has been in one event for so long hangs: whatever its policy wants, it gets base
@@ -26,13 +24,6 @@ const HUNG_NS: u64 = 10_000_000_000;
 /// A lever that refused is not asked again before.
 const REFUSED_NS: u64 = 100_000_000;
 
-/// Wakes the driver; counts, so that none is missed.
-static WAKE: AtomicU32 = AtomicU32::new(0);
-/// A driver runs and is to be woken by collections.
-static IS_DRIVING: AtomicBool = AtomicBool::new(false);
-/// The driver sleeps until a loop goes to work.
-static IS_ASLEEP: AtomicBool = AtomicBool::new(false);
-
 const REASONS: [Reasons; 4] = [
     Reasons::COLLECTION,
     Reasons::QUEUE_LENGTH,
@@ -40,57 +31,12 @@ const REASONS: [Reasons; 4] = [
     Reasons::LONG_TURN,
 ];
 
-/// A collection begins or ends: a moment to decide. For the loop's thread.
-pub fn note_collection() {
-    if IS_DRIVING.load(Relaxed) {
-        wake();
-    }
-}
-
-/// The loop goes to work: the driver must look, if it sleeps.
-#[inline]
-pub fn note_work() {
-    if IS_ASLEEP.load(Relaxed) && IS_ASLEEP.swap(false, SeqCst) {
-        wake();
-    }
-}
-
-fn wake() {
-    WAKE.fetch_add(1, SeqCst);
-    // SAFETY: wakes who waits on a static word.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            WAKE.as_ptr(),
-            libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
-            1,
-        );
-    }
-}
-
-/// Waits for a wake-up after the `seen`th, at most this long.
-fn wait(seen: u32, at_most_ns: u64) {
-    let time = libc::timespec {
-        tv_sec: (at_most_ns / 1_000_000_000) as libc::time_t,
-        tv_nsec: (at_most_ns % 1_000_000_000) as libc::c_long,
-    };
-    // SAFETY: a static word and a time that outlives the call; any return is a reason to look.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            WAKE.as_ptr(),
-            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
-            seen,
-            &raw const time,
-        );
-    }
-}
-
 /// A policy with a lever in its hand.
 pub struct Driver {
     policy: Policy,
     facts: LeverFacts,
     actuator: Box<dyn Actuator>,
+    range: Range,
     /// By number of the loop: what decides for it.
     deciders: Vec<(usize, Box<dyn Decider>)>,
     speed: Option<Speed>,
@@ -121,10 +67,12 @@ impl Driver {
         counters: &'static Counters,
         looks: Looks,
     ) -> Self {
+        let range = actuator.lever().range;
         Self {
             policy,
             facts,
             actuator,
+            range,
             deciders: Vec::new(),
             speed: None,
             idle: Idle::default(),
@@ -198,20 +146,28 @@ impl Driver {
         }
         let upkeep_ns = self.actuator.upkeep_ns().unwrap_or(u64::MAX);
         self.upkeep_at_ns = now_ns.saturating_add(upkeep_ns);
-        if let Err(error) = self.actuator.apply(speed) {
-            self.counts.refused += 1;
-            self.ask_at_ns = now_ns.saturating_add(REFUSED_NS);
-            self.upkeep_at_ns = self.ask_at_ns;
-            // Where it stands now is its own affair; it is no boost of this driver's.
-            self.end_boost(now_ns);
-            self.speed = None;
-            return Err(error);
-        }
+        let applied = match self.actuator.apply(speed) {
+            Ok(applied) => applied,
+            Err(error) => {
+                self.counts.refused += 1;
+                self.ask_at_ns = now_ns.saturating_add(REFUSED_NS);
+                self.upkeep_at_ns = self.ask_at_ns;
+                // Where it stands now is its own affair; it is no boost of this driver's.
+                self.end_boost(now_ns);
+                self.speed = None;
+                return Err(error);
+            }
+        };
         if !is_changed {
             return Ok(());
         }
         self.end_boost(now_ns);
-        if speed == Speed::Peak {
+        // A lever may have nothing to give: a quota without credit stays where it was.
+        let is_raised = self.range.is_raised(applied.value);
+        let is_refused =
+            speed == Speed::Peak && !is_raised && self.range.is_raised(self.range.peak);
+        self.counts.refused += u64::from(is_refused);
+        if is_raised {
             self.counts.boosts += 1;
             self.counts.boosted_since_ns = now_ns;
             for (reason, count) in REASONS.into_iter().zip(&mut self.counts.by_reason) {
@@ -229,10 +185,10 @@ impl Driver {
 
     /// Until the process ends.
     pub fn run(mut self) {
-        IS_DRIVING.store(true, SeqCst);
+        waking::begin();
         let mut readings = Vec::with_capacity(8);
         loop {
-            let seen = WAKE.load(SeqCst);
+            let seen = waking::seen();
             readings.clear();
             let loops = sensed_loops();
             readings.extend(
@@ -259,9 +215,8 @@ impl Driver {
                 loops_ns: readings.iter().map(|(_, reading)| reading.busy_ns()).sum(),
             };
             let pause = self.looks.pause(look, used);
-            IS_ASLEEP.store(pause.is_wakeable, SeqCst);
-            wait(seen, pause.until_ns.saturating_sub(monotonic_ns()).max(1));
-            IS_ASLEEP.store(false, SeqCst);
+            let at_most_ns = pause.until_ns.saturating_sub(monotonic_ns()).max(1);
+            waking::sleep(seen, at_most_ns, pause.is_wakeable);
         }
     }
 }
@@ -283,9 +238,9 @@ fn faster(one: Option<Speed>, other: Speed) -> Option<Speed> {
 mod tests {
     use super::*;
     use bobtail_control::gauge::Gauge;
-    use bobtail_control::{Applied, Asked, Lever, SavedState, SelfTest};
+    use bobtail_control::{Applied, Asked, Domain, Lever, LeverKind, SavedState, SelfTest, Unit};
     use bobtail_policy::{Collection, CollectionKind, IDLE_NS};
-    use std::sync::{Arc, Mutex};
+    use std::sync::{Arc, LazyLock, Mutex};
 
     /// Notes what is asked of it.
     #[derive(Debug)]
@@ -293,7 +248,7 @@ mod tests {
 
     impl Actuator for Noted {
         fn lever(&self) -> &Lever {
-            unreachable!("the driver was told before")
+            &LEVER
         }
         fn saved(&self) -> &SavedState {
             unreachable!("nothing is restored here")
@@ -307,10 +262,9 @@ mod tests {
                 });
             }
             self.0.lock().unwrap().push(speed);
-            Ok(Applied {
-                value: 1,
-                is_changed: true,
-            })
+            let value = LEVER.range.value(LEVER.kind, speed)?;
+            let is_changed = true;
+            Ok(Applied { value, is_changed })
         }
         fn undo(&mut self) -> Result<(), ControlError> {
             Ok(())
@@ -322,6 +276,21 @@ mod tests {
             self.2
         }
     }
+
+    static LEVER: LazyLock<Lever> = LazyLock::new(|| Lever {
+        kind: LeverKind::Emulated,
+        domain: Domain::Cpus(vec![0]),
+        range: Range {
+            unit: Unit::Khz,
+            lowest: 2_600_000,
+            highest: 4_000_000,
+            base: 2_600_000,
+            peak: 4_000_000,
+        },
+        about: String::new(),
+        transition_ns: None,
+        is_emulated: true,
+    });
 
     /// Counters live as long as the process; from here LeakSanitizer reaches them.
     static MADE: Mutex<Vec<&Counters>> = Mutex::new(Vec::new());
@@ -406,6 +375,40 @@ mod tests {
         assert_eq!(look(9 * HUNG_NS, 9 * HUNG_NS), Some(Speed::Base));
         assert_eq!(look(9 * HUNG_NS + 1, 5), Some(Speed::Peak), "one turns");
         assert_eq!(driver.counters.read().boosts, 2);
+    }
+
+    #[test]
+    fn a_frequency_of_its_own_is_a_boost_where_it_is_above_base() {
+        for (policy, boosts) in [
+            ("static:2.6", 0),
+            ("static:3.3", 1),
+            ("static:peak", 1),
+            ("static:base", 0),
+        ] {
+            let (mut driver, _) = driver(policy, false);
+            driver.look(1_000, &[(0, working(1_000))]).expect("moved");
+            driver.look(5_000, &[(0, working(5_000))]).expect("moved");
+            let counts = driver.counters.read();
+            let expected = (boosts, boosts * 5_000, 0);
+            let boosted_ns = counts.boosted_until_ns(6_000);
+            assert_eq!(
+                (counts.boosts, boosted_ns, counts.refused),
+                expected,
+                "{policy}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_lever_that_has_nothing_to_give_is_no_boost_but_a_refusal() {
+        let (mut driver, _) = driver("static:peak", false);
+        // Its value of the peak is the base of this driver's range.
+        driver.range.base = 4_000_000;
+        driver.range.peak = 5_000_000;
+        driver.look(1_000, &[(0, working(1_000))]).expect("moved");
+        let counts = driver.counters.read();
+        assert_eq!((counts.boosts, counts.refused), (0, 1));
+        assert_eq!(counts.boosted_until_ns(6_000), 0);
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub mod exchanges;
 pub mod latencies;
 pub mod plan;
 pub mod senses;
+pub mod waking;
 
 use std::ffi::c_int;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -95,7 +96,7 @@ unsafe extern "C" fn begin_collection(
     if let Some(sensed) = sensed()
         && sensed.begin_collection(kind as u32)
     {
-        driver::note_collection();
+        waking::note_collection();
     }
 }
 
@@ -108,6 +109,6 @@ unsafe extern "C" fn end_collection(
     if let Some(sensed) = sensed()
         && sensed.end_collection()
     {
-        driver::note_collection();
+        waking::note_collection();
     }
 }

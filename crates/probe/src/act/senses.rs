@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use bobtail_policy::{Collection, CollectionKind, LoopTotals, Reading};
 
-use crate::act::driver;
 use crate::act::exchanges::Exchanges;
+use crate::act::waking;
 use crate::clock::monotonic_ns;
 use crate::fd_table::{self, Entry};
 use crate::registry::Shared;
@@ -157,7 +157,7 @@ impl Sensed {
             add(&shared.batches, 1);
             add(&shared.ready_events, u64::from(ready));
         }
-        driver::note_work();
+        waking::note_work();
     }
 
     /// Libuv does something with `fd`: if it is its turn, it is the head from now on.

@@ -431,7 +431,7 @@ function addBoost(program: Command): void {
     .addOption(new Option('--actuator <lever>', 'the lever').choices(ACTUATORS).default('auto'))
     .option('--bobtaild <socket>', 'only through the bobtaild that listens there')
     .option('--frequencies <base,peak>', 'of cpufreq and emulated, in GHz (emulated: 2.6,4)')
-    .option('--latency <seconds>', 'emulated: how long a change takes, such as 0.5ms')
+    .option('--latency <duration>', 'emulated: how long a change takes, such as 500us')
     .option('--cpu <n>', 'the CPU that is moved (default: those the service may use)')
     .option('--budget <percent>', 'what looking may cost, of the busy time; or none', '1%')
     .option('--lever-root <folder>', 'a tree of files instead of /sys and /proc, for trying out')

@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DriveOptions } from '../agent/boost/settings';
-import { readDriverFiles } from '../cli/boost/driver-file';
+import { readDriverFiles, refusals } from '../cli/boost/driver-file';
 import { boostEnv } from '../cli/boost/environment';
 import { type Counted, latenciesOf, readLatencies, since } from '../cli/boost/latencies';
 import { summarize } from '../cli/boost/summary';
@@ -106,8 +106,8 @@ class DrivenRun {
     const listening = await this.#listening(service, listenMs);
     if (!service.running) return this.#ended(service);
     if (listening === undefined) return lost('time', didNotListen(listenMs));
-    const refused = readDriverFiles(this.#folder.path).find((file) => 'refused' in file);
-    if (refused !== undefined && 'refused' in refused) return lost('change', refused.refused);
+    const [refusal] = refusals(readDriverFiles(this.#folder.path));
+    if (refusal !== undefined) return lost('change', refusal.refused);
     const output = this.#folder.output('load');
     const load = await LoadCommand.start(this.#subject.onPort, listening, output);
     try {

@@ -253,3 +253,14 @@ test('a receiver that is away is told once, and the service ends as it would', a
   assert.equal(end.code, 3, end.stderr);
   assert.equal(end.stderr.match(/metrics were not taken: /g).length, 1);
 });
+
+for (const flags of [
+  ['--otlp', 'http://127.0.0.1:9'],
+  ['--metrics', '127.0.0.1:0'],
+]) {
+  test(`${flags[0]} does not keep a command waiting that cannot be started`, async () => {
+    const { code, stderr } = await runBobtail(['boost', ...flags, '--', './no-such-command']);
+    assert.equal(code, 127, stderr);
+    assert.match(stderr, /command not found/);
+  });
+}

@@ -93,6 +93,8 @@ test('a service that dies is said so, and a load that fails is not proved', asyn
 for (const [flags, code, message] of [
   [['--prove'], 64, /--prove needs a load: --on-port/],
   [['--on-port', 'x'], 64, /this goes with --prove only \(--on-port\)/],
+  [['--prove', '--on-port', 'x', '--out', 'f'], 64, /does not go with --prove.*\(--out\)/],
+  [['--prove', '--on-port', 'x', '--otlp', 'y'], 64, /does not go with --prove.*\(--otlp\)/],
   [['--prove', '--on-port', 'x', '--rounds', '99'], 64, /--rounds takes at most 32 rounds \(99\)/],
   // A tree where nothing is has no lever.
   [['--prove', '--on-port', 'x', '--lever-root', '/dev/null'], 80, /nothing to prove: no lever/],

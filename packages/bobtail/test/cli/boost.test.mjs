@@ -70,6 +70,16 @@ test('who may have no real-time threads runs unboosted, with the reason', async 
   assert.match(summary.refused, /sched_setscheduler/);
 });
 
+test('a server in a worker thread is not boosted, and told as that', async (t) => {
+  if (process.getuid() !== 0) return leaveOut(t, 'needs root');
+  const made = `(${JSON.stringify(CHURN)}, { argv: ['once'] })`;
+  const worker = `new (require('node:worker_threads').Worker)${made}`;
+  const args = ['boost', '--actuator', 'emulated', '--', process.execPath, '-e', worker];
+  const { code, stderr } = await runBobtail(args, { cwd: makeFolder(t) });
+  assert.equal(code, 80, stderr);
+  assert.match(stderr, /not boosted: its server listens in a worker thread/);
+});
+
 test('without a lever the service runs unboosted, with the reason', async (t) => {
   const cwd = makeFolder(t);
   // An empty tree has none, whatever this machine may have.
@@ -124,7 +134,9 @@ for (const [flags, message] of [
   [['--policy', 'queue-boost:k=0'], /character 15: k is "0", not a number from 1 to 100/],
   [['--actuator', 'warp'], /'warp' is invalid/],
   [['--frequencies', '4,2'], /--frequencies takes two in GHz.*\(4,2\)/],
-  [['--latency', 'soon'], /--latency takes seconds.*\(soon\)/],
+  [['--latency', 'soon'], /--latency takes a duration from 0ns to 1s.*\(soon\)/],
+  [['--latency', '2s'], /--latency takes a duration from 0ns to 1s.*\(2s\)/],
+  [['--latency', '1'], /--latency takes a duration/],
   [['--budget', '0'], /--budget takes per cent.*\(0\)/],
   [['--cpu', '-1'], /--cpu takes the number of a CPU \(-1\)/],
 ]) {
@@ -169,11 +181,34 @@ const COUNTERS = {
   refused: 0,
 };
 
-function summaryOf(base, peak) {
-  const driven = { policy: 'p', lever: 'emulated', about: 'a', isEmulated: true, base, peak };
+const DRIVEN = {
+  driven: {
+    ...{ policy: 'p', lever: 'emulated', about: 'a', isEmulated: true },
+    ...{ base: 2_600_000, peak: 4_000_000 },
+  },
+  ranNs: 1e9,
+  counters: COUNTERS,
+};
+
+function summaryOf(base, peak, policy = 'p') {
+  const driven = { policy, lever: 'emulated', about: 'a', isEmulated: true, base, peak };
   const file = { pid: 7, driven, ranNs: 1e9, counters: COUNTERS };
   return summarize({ policy: 'p', actuator: 'emulated' }, [{ pid: 8, refused: 'other' }, file]);
 }
+
+test('who is not boosted is told beside who is, but for a thread of the same process', () => {
+  const file = { ...DRIVEN, pid: 7 };
+  const of = (...files) => {
+    const summary = summarize({ policy: 'p', actuator: 'emulated' }, files);
+    assertValid('boost', summary);
+    const { processes, refused, refusedProcesses, ranNs, drivenNs } = summary;
+    return [processes, refused, refusedProcesses, ranNs, drivenNs];
+  };
+  const [no, thread] = [8, 7].map((pid) => ({ pid, refused: 'too many' }));
+  assert.deepEqual(of(thread, file), [1, null, 0, 1e9, 1e9]);
+  assert.deepEqual(of(no, file, { ...file, pid: 9 }), [2, 'too many', 1, 1e9, 2e9]);
+  assert.deepEqual(of(no, thread), [0, 'too many', 2, 0, 0]);
+});
 
 test('energy is the model of the paper where it has points, else untold', () => {
   const summary = summaryOf(2_600_000, 4_000_000);
@@ -182,8 +217,13 @@ test('energy is the model of the paper where it has points, else untold', () => 
   assert.equal(summaryOf(2_600_000, 3_300_000).energy.relativeToBase, 1 + 0.676 * 0.25);
   const other = summaryOf(1_000_000, 4_000_000);
   assert.equal(other.energy, null);
+  const energyAt = (policy) => summaryOf(2_600_000, 4_000_000, policy).energy;
+  assert.equal(energyAt('static:3.3').relativeToBase, 1 + 0.676 * 0.25, 'not to the peak');
+  assert.equal(energyAt('static:9').relativeToBase, 1 + 1.712 * 0.25, 'no further than the peak');
+  assert.equal(energyAt('static:3'), null);
   assert.deepEqual(renderSummary(other), [
     'EMULATED frequency · 4 boosts · boosted 250 ms (25.0 %)',
+    '1 process not boosted: other',
     'p · 3 for collections · 1 for a long event',
     'a',
   ]);

@@ -17,6 +17,7 @@ import type { BoostSettings } from './settings';
 
 const cluster = require('node:cluster') as Cluster;
 const TELL_MS = 1_000;
+const IN_WORKER = 'its server listens in a worker thread, which is not boosted';
 
 /** Starts to boost, or only to time requests. Never throws. */
 export function startBoost(settings: BoostSettings): void {
@@ -25,7 +26,10 @@ export function startBoost(settings: BoostSettings): void {
   if (cluster.isPrimary && Object.keys(cluster.workers ?? {}).length > 0) return;
   let unsense = () => false;
   try {
-    if (!isMainThread) return;
+    if (!isMainThread) {
+      if (settings.drive !== null) tell(settings.folder, { pid: process.pid, refused: IN_WORKER });
+      return;
+    }
     const probe = loadProbe();
     probe.sense(join(settings.folder, `latencies-${process.pid}-${threadId}`));
     unsense = probe.unsense;

@@ -104,9 +104,14 @@ async function runWith(
   );
   try {
     const telling = await startTelling(options.listeners, options, () => live.now());
-    const outcome = await serve(options, env);
-    status.clear();
-    await telling.end();
+    let outcome: Outcome;
+    try {
+      outcome = await serve(options, env);
+    } finally {
+      status.clear();
+      // Also of a command that cannot be started: who listens would keep this process.
+      await telling.end();
+    }
     const { summary } = live.now();
     leave(summary, options, isDriven);
     return { outcome, trouble: troubleOf(summary) };

@@ -54,3 +54,9 @@ export function readDriverFiles(folder: string): DriverFile[] {
     throw error;
   }
 }
+
+/** Who is not driven; a thread beside one of the same process that is driven is not told. */
+export function refusals(files: readonly DriverFile[]): { pid: number; refused: string }[] {
+  const driving = new Set(files.filter((file) => 'driven' in file).map(({ pid }) => pid));
+  return files.filter((file) => 'refused' in file).filter(({ pid }) => !driving.has(pid));
+}

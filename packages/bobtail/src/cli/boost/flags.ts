@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import type { DriveOptions } from '../../agent/boost/settings';
 import { Failure } from '../failure';
 import { PROVE_ROUNDS, parseRounds, parseSpan, SEED_MAX } from '../proof/flags';
-import { parseCount, parseDurationNs } from '../quantity';
+import { parseCount } from '../quantity';
 import type { LeverWish } from './lever';
 import { parseEndpoint } from './metrics/otlp';
 import { parseAddress } from './metrics/prometheus';
@@ -13,6 +13,7 @@ import type { ProveRequest } from './prove';
 
 const KHZ_PER_GHZ = 1e6;
 const CPUS_MAX = 1024;
+const LATENCY_NS_MAX = 1e9;
 
 /** As commander gives them. */
 export interface DriveFlags {
@@ -62,7 +63,7 @@ export function parseDrive(flags: DriveFlags): DriveOptions {
     policy,
     actuator,
     ...(frequencies === undefined ? {} : parseFrequencies(frequencies, actuator)),
-    ...(latency === undefined ? {} : { latencyNs: parseDurationNs(latency, '--latency') }),
+    ...(latency === undefined ? {} : { latencyNs: parseLatency(latency) }),
     ...(cpu === undefined ? {} : { cpu: parseCpu(cpu) }),
     ...parseBudget(budget),
   };
@@ -86,6 +87,9 @@ export interface ProveFlags {
   readonly duration?: string;
   readonly seed?: string;
   readonly json?: boolean;
+  readonly metrics?: string;
+  readonly otlp?: string;
+  readonly out?: string;
   readonly quiet: boolean;
 }
 
@@ -103,6 +107,12 @@ export function parseProve(
       .map(([option]) => option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`));
     if (name !== undefined) throw new Failure('usage', 'this goes with --prove only', `--${name}`);
     return undefined;
+  }
+  const { metrics, otlp, out } = flags;
+  const [other] =
+    Object.entries({ metrics, otlp, out }).find(([, value]) => value !== undefined) ?? [];
+  if (other !== undefined) {
+    throw new Failure('usage', 'this does not go with --prove: its answer is --json', `--${other}`);
   }
   if (onPort === undefined || onPort.trim() === '') {
     throw new Failure('usage', '--prove needs a load: --on-port <command>');
@@ -132,6 +142,17 @@ function parseFrequencies(
     throw new Failure('usage', what, text);
   }
   return { baseKhz, peakKhz, ...(actuator === 'emulated' ? { fullKhz: peakKhz } : {}) };
+}
+
+/** As `whatif` takes it. */
+function parseLatency(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)(ns|us|ms|s)$/.exec(text);
+  const unitNs = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[match?.[2] ?? ''] ?? Number.NaN;
+  const latencyNs = Math.round(Number(match?.[1]) * unitNs);
+  if (!(latencyNs <= LATENCY_NS_MAX)) {
+    throw new Failure('usage', '--latency takes a duration from 0ns to 1s, such as 500us', text);
+  }
+  return latencyNs;
 }
 
 /** Per cent of the busy time; `none` is no bound. */

@@ -8,8 +8,10 @@
  */
 import type { DriveOptions } from '../../agent/boost/settings';
 import { countOf, formatCount, formatDuration, formatPercentile } from '../text/units';
-import type { Driven, DriverCounters, DriverFile } from './driver-file';
+import { type Driven, type DriverCounters, type DriverFile, refusals } from './driver-file';
 import { type Counted, figuresOf, NOTHING, type RequestFigures } from './latencies';
+
+const KHZ_PER_GHZ = 1e6;
 
 /** Power relative to 2.6 GHz, by kHz. */
 const POWER: ReadonlyMap<number, number> = new Map([
@@ -29,11 +31,15 @@ export interface BoostSummary {
   readonly processes: number;
   /** The first process that drives; null where none does. */
   readonly pid: number | null;
-  /** Why nothing is boosted; null where it is. */
+  /** Why nothing is boosted, or not every process; null where all are. */
   readonly refused: string | null;
+  /** How many are not. */
+  readonly refusedProcesses: number;
   readonly isEmulated: boolean;
   readonly about: string | null;
   readonly ranNs: number;
+  /** As `ranNs`, of all processes together. */
+  readonly drivenNs: number;
   readonly counters: DriverCounters | null;
   /** Of the time that was driven. */
   readonly boostedShare: number | null;
@@ -64,18 +70,21 @@ export function summarize(
   const about = { schema: 'bobtail-boost/1', actuator: drive.actuator } as const;
   const driving = files.filter((file) => 'driven' in file);
   const [first] = driving;
+  const refused = refusals(files);
+  const refusedProcesses = refused.length;
   if (first === undefined) {
-    const refused = files.find((file) => 'refused' in file);
     return {
       ...about,
       policy: drive.policy,
-      pid: refused?.pid ?? null,
+      pid: refused[0]?.pid ?? null,
       lever: null,
       processes: 0,
-      refused: refused?.refused ?? 'no Node.js server listened',
+      refused: refused[0]?.refused ?? 'no Node.js server listened',
+      refusedProcesses,
       isEmulated: false,
       about: null,
       ranNs: 0,
+      drivenNs: 0,
       counters: null,
       boostedShare: null,
       energy: null,
@@ -92,10 +101,12 @@ export function summarize(
     pid,
     lever: driven.lever,
     processes: driving.length,
-    refused: null,
+    refused: refused[0]?.refused ?? null,
+    refusedProcesses,
     isEmulated: driven.isEmulated,
     about: driven.about,
     ranNs: Math.max(...driving.map(({ ranNs }) => ranNs)),
+    drivenNs,
     counters,
     boostedShare,
     energy: (driven.isEmulated ? null : seen.energy) ?? modelledEnergy(driven, boostedShare),
@@ -117,8 +128,10 @@ function sumOf(one: DriverCounters, other: DriverCounters): DriverCounters {
   };
 }
 
-function modelledEnergy({ base, peak }: Driven, boostedShare: number): Energy | null {
-  const [basePower, peakPower] = [POWER.get(base), POWER.get(peak)];
+function modelledEnergy(driven: Driven, boostedShare: number): Energy | null {
+  const { base, peak } = driven;
+  const held = heldKhz(driven) ?? peak;
+  const [basePower, peakPower] = [POWER.get(base), POWER.get(Math.min(held, peak))];
   if (basePower === undefined || peakPower === undefined) {
     return null;
   }
@@ -126,9 +139,15 @@ function modelledEnergy({ base, peak }: Driven, boostedShare: number): Energy | 
   return { kind: 'modelled', relativeToBase };
 }
 
+/** The frequency that a policy holds, where it is one: its boost is not to the peak. */
+function heldKhz({ policy }: Driven): number | undefined {
+  const ghz = /^static:([\d.]+)$/.exec(policy)?.[1];
+  return ghz === undefined ? undefined : Math.round(Number(ghz) * KHZ_PER_GHZ);
+}
+
 /** For the terminal; the first line is the one that matters. */
 export function renderSummary(summary: BoostSummary): string[] {
-  const { counters, refused, policy, energy } = summary;
+  const { counters, refused, refusedProcesses, policy, energy } = summary;
   if (counters === null) {
     return [`not boosted: ${refused}`];
   }
@@ -149,8 +168,10 @@ export function renderSummary(summary: BoostSummary): string[] {
     [counters.forLongTurn, 'for a long turn'],
   ] as const;
   const told = reasons.filter(([count]) => count > 0);
+  const whole = countOf(refusedProcesses, 'process');
   return [
     parts.join(' · '),
+    ...(refusedProcesses === 0 ? [] : [`${whole} not boosted: ${refused}`]),
     ...(summary.requests === null ? [] : [renderRequests(summary.requests)]),
     `${policy}${told.map(([count, why]) => ` · ${formatCount(count)} ${why}`).join('')}`,
     ...(summary.about === null ? [] : [summary.about]),

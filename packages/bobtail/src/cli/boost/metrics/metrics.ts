@@ -47,7 +47,7 @@ const FROM_TO = 'from when the kernel had it to the first bytes of its response'
 
 /** All metrics of this moment. */
 export function metricsOf({ summary, counted, recent }: Live): Metric[] {
-  const { policy, actuator, isEmulated, counters, refused, ranNs, energy } = summary;
+  const { policy, actuator, isEmulated, counters, refused, drivenNs, energy } = summary;
   const about = { policy, actuator, emulated: String(isEmulated), refused: refused ?? '' };
   const info = gauge('bobtail_boost_info', 'What boosts; 1 where it does', '1', [
     { labels: about, value: counters === null ? 0 : 1 },
@@ -68,7 +68,7 @@ export function metricsOf({ summary, counted, recent }: Live): Metric[] {
         points: Object.entries(reasons).map(([reason, value]) => ({ labels: { reason }, value })),
       },
       counter('bobtail_boosted_seconds_total', 'Time at peak', 's', boostedNs / NS_PER_S),
-      counter('bobtail_driven_seconds_total', 'Time with a driver', 's', ranNs / NS_PER_S),
+      counter('bobtail_driven_seconds_total', 'Time with a driver', 's', drivenNs / NS_PER_S),
       counter('bobtail_looks_total', 'Looks at the loops', '1', counters.looks),
       counter('bobtail_lever_refusals_total', 'Refused by the lever', '1', counters.refused),
     );
