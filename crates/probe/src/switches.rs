@@ -393,7 +393,13 @@ mod tests {
         }
         // It is told before the first that has room again: a switch while this reads, or the sleep.
         let mut told: Vec<_> = std::iter::from_fn(|| switches.next()).collect();
-        std::thread::sleep(Duration::from_micros(20));
+        // Any one sleep may be over before the thread has left.
+        for _ in 0..1_000 {
+            std::thread::sleep(Duration::from_micros(20));
+            if switches.has_news() {
+                break;
+            }
+        }
         told.extend(std::iter::from_fn(|| switches.next()));
         let lost = |one: &Switch| matches!(one, Switch::Lost { count } if *count > 0);
         assert!(told.iter().any(lost), "{told:?}");

@@ -52,13 +52,25 @@ static int is_probes(uintptr_t word) {
   return range != NULL && range->is_probe;
 }
 
+/*
+ * A block of just that size was allocated there, by the word that glibc keeps before it. Without
+ * this, the end of an empty vector, the end of its room and the next one's begin are a vector, too,
+ * and what was erased is still in it.
+ */
+static int is_allocated(uintptr_t begin, uintptr_t size) {
+  uintptr_t least = (size + 8 + 15) / 16 * 16, block = ((uintptr_t *)begin)[-1] & ~(uintptr_t)7;
+  /* A rest too small for a block of its own is part of it. */
+  return begin % 16 == 0 && (block == least || block == least + 16);
+}
+
 /* A std::vector lies there (begin, end, end of its room), and an element is the probe's. */
 static int is_vector_of_probes(const uintptr_t *word) {
   uintptr_t begin = word[0], end = word[1], room = word[2];
-  if (begin == 0 || begin % 8 != 0 || end % 8 != 0 || begin >= end || end > room) return 0;
+  if (begin == 0 || end % 8 != 0 || begin >= end || end > room) return 0;
   struct range *range = range_of(begin);
-  if (range == NULL || range->is_probe) return 0;
+  if (range == NULL || range->is_probe || begin - 8 < range->from) return 0;
   if (room - begin > VECTOR_MAX || room > range->to) return 0;
+  if (!is_allocated(begin, room - begin)) return 0;
   for (uintptr_t at = begin; at < end; at += 8)
     if (is_probes(*(uintptr_t *)at)) return 1;
   return 0;
