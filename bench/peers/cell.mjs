@@ -14,7 +14,8 @@ import { shuffled } from '../harness/statistics.mjs';
 import { prepareArm } from './arms.mjs';
 import { ArmUnavailable, Service, startSink } from './service.mjs';
 
-const CONNECTIONS = 48;
+/** To each service. */
+export const CONNECTIONS = 48;
 /** Longer than any tool here waits before it exports (OpenTelemetry: 5 s). */
 const DRAIN_MS = 6000;
 const IDLE_MS = 2000;

@@ -4,22 +4,22 @@
 //
 // Most of it is the kernel's: to set a timer, to wake the thread and to leave it again. That is the
 // machine's affair, and what a budget for looking is worth follows from it.
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { readDriverFiles } from '../../packages/bobtail/dist/cli/boost/driver-file.js';
+import { threadsNow } from '../boost/overdue.mjs';
 import { LOAD_CORE, pin } from '../harness/cpu.mjs';
 import { openLoop, requestBytes } from '../harness/open-loop.mjs';
 import { prepareArm } from './arms.mjs';
-import { SERVICES } from './cell.mjs';
+import { CONNECTIONS, SERVICES } from './cell.mjs';
 import { Service } from './service.mjs';
 
 const THREAD = 'bobtail-act';
 /** It tells its counters each second. */
 const TOLD_MS = 1100;
-const CONNECTIONS = 48;
 
 const { values } = parseArgs({
   options: {
@@ -31,12 +31,9 @@ const { values } = parseArgs({
 
 /** CPU time of the thread that decides. */
 function deciderNs(pid) {
-  const tasks = `/proc/${pid}/task`;
-  const own = readdirSync(tasks).find(
-    (task) => readFileSync(join(tasks, task, 'comm'), 'utf8').trim() === THREAD,
-  );
+  const own = threadsNow(pid).find(({ name }) => name === THREAD);
   if (own === undefined) throw new Error(`process ${pid} has no thread ${THREAD}: nobody decides`);
-  return Number(readFileSync(join(tasks, own, 'schedstat'), 'utf8').split(' ')[0]);
+  return own.ranNs;
 }
 
 /** What was done so far, once the service has told of it. */

@@ -69,10 +69,7 @@ pub(crate) fn now_ns() -> u64 {
 
 /// Sleeps until a time of the monotonic clock, or a signal.
 pub(crate) fn sleep_until(until_ns: u64) {
-    let time = libc::timespec {
-        tv_sec: (until_ns / 1_000_000_000) as libc::time_t,
-        tv_nsec: (until_ns % 1_000_000_000) as libc::c_long,
-    };
+    let time = timespec(until_ns);
     // SAFETY: `time` is readable, and no remainder is asked for. An early return is allowed.
     unsafe {
         libc::clock_nanosleep(
@@ -84,9 +81,18 @@ pub(crate) fn sleep_until(until_ns: u64) {
     };
 }
 
-/// Waits while the word is `expected`, until [`futex_wake`] or a signal.
-pub(crate) fn futex_wait(word: &AtomicU32, expected: u32) {
-    // SAFETY: the word lives while it is borrowed, and there is no timeout to read. Returning
+fn timespec(ns: u64) -> libc::timespec {
+    libc::timespec {
+        tv_sec: (ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+    }
+}
+
+/// Waits while the word is `expected`, until [`futex_wake`] or a signal, at most this long; without
+/// a bound for ever.
+pub fn futex_wait(word: &AtomicU32, expected: u32, at_most_ns: Option<u64>) {
+    let at_most = at_most_ns.map(timespec);
+    // SAFETY: the word lives while it is borrowed, and so does the time, if there is one. Returning
     // early, whatever the reason, is allowed: the caller looks at the word again.
     unsafe {
         libc::syscall(
@@ -94,13 +100,15 @@ pub(crate) fn futex_wait(word: &AtomicU32, expected: u32) {
             word.as_ptr(),
             libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
             expected,
-            std::ptr::null::<libc::timespec>(),
+            at_most
+                .as_ref()
+                .map_or(std::ptr::null(), std::ptr::from_ref),
         )
     };
 }
 
 /// Wakes all that wait on the word.
-pub(crate) fn futex_wake(word: &AtomicU32) {
+pub fn futex_wake(word: &AtomicU32) {
     // SAFETY: the kernel only uses the address, of a word that lives while it is borrowed.
     unsafe {
         libc::syscall(

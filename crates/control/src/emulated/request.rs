@@ -82,7 +82,7 @@ impl Requests {
     pub(crate) fn park(&self, seen: u32) {
         self.parked.fetch_add(1, SeqCst);
         while self.count.load(SeqCst) == seen {
-            syscalls::futex_wait(&self.count, seen);
+            syscalls::futex_wait(&self.count, seen, None);
         }
         self.parked.fetch_sub(1, SeqCst);
     }

@@ -5,6 +5,8 @@
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU32};
 
+use bobtail_control::{futex_wait, futex_wake};
+
 /// Wakes the driver; counts, so that none is missed.
 static WAKE: AtomicU32 = AtomicU32::new(0);
 /// A driver runs and is to be woken by collections.
@@ -34,15 +36,7 @@ pub fn note_work() {
 
 fn wake() {
     WAKE.fetch_add(1, SeqCst);
-    // SAFETY: wakes who waits on a static word.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            WAKE.as_ptr(),
-            libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
-            1,
-        );
-    }
+    futex_wake(&WAKE);
 }
 
 /// How often the driver was woken so far.
@@ -54,19 +48,6 @@ pub fn seen() -> u32 {
 /// `is_wakeable`.
 pub fn sleep(seen: u32, at_most_ns: u64, is_wakeable: bool) {
     IS_ASLEEP.store(is_wakeable, SeqCst);
-    let time = libc::timespec {
-        tv_sec: (at_most_ns / 1_000_000_000) as libc::time_t,
-        tv_nsec: (at_most_ns % 1_000_000_000) as libc::c_long,
-    };
-    // SAFETY: a static word and a time that outlives the call; any return is a reason to look.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            WAKE.as_ptr(),
-            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
-            seen,
-            &raw const time,
-        );
-    }
+    futex_wait(&WAKE, seen, Some(at_most_ns));
     IS_ASLEEP.store(false, SeqCst);
 }

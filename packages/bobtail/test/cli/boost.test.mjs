@@ -191,8 +191,7 @@ const DRIVEN = {
 };
 
 function summaryOf(base, peak, policy = 'p') {
-  const driven = { policy, lever: 'emulated', about: 'a', isEmulated: true, base, peak };
-  const file = { pid: 7, driven, ranNs: 1e9, counters: COUNTERS };
+  const file = { ...DRIVEN, pid: 7, driven: { ...DRIVEN.driven, policy, base, peak } };
   return summarize({ policy: 'p', actuator: 'emulated' }, [{ pid: 8, refused: 'other' }, file]);
 }
 

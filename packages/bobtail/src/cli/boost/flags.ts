@@ -5,13 +5,13 @@ import type { DriveOptions } from '../../agent/boost/settings';
 import { Failure } from '../failure';
 import { PROVE_ROUNDS, parseRounds, parseSpan, SEED_MAX } from '../proof/flags';
 import { parseCount } from '../quantity';
+import { KHZ_PER_GHZ } from './held-frequency';
 import type { LeverWish } from './lever';
 import { parseEndpoint } from './metrics/otlp';
 import { parseAddress } from './metrics/prometheus';
 import type { Listeners } from './metrics/telling';
 import type { ProveRequest } from './prove';
 
-const KHZ_PER_GHZ = 1e6;
 const CPUS_MAX = 1024;
 const LATENCY_NS_MAX = 1e9;
 

@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DriveOptions } from '../../agent/boost/settings';
 import { Failure } from '../failure';
+import { heldKhz } from './held-frequency';
 import { askDaemon, type Chosen, Keeper, reasonsOf } from './keeper';
 import { makeAgain, noteRoot } from './own-folder';
 
@@ -80,7 +81,7 @@ async function requireFrequencies(
   { policy }: DriveOptions,
   keeper?: Keeper,
 ): Promise<void> {
-  if (!/^static:[\d.]+$/.test(policy) || WITH_FREQUENCIES.has(chosen ?? '')) return;
+  if (heldKhz(policy) === undefined || WITH_FREQUENCIES.has(chosen ?? '')) return;
   await keeper?.end();
   const what = `the lever ${chosen} has no frequencies: it takes static:base and static:peak`;
   throw new Failure('usage', what, policy);

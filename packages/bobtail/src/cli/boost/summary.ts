@@ -9,9 +9,8 @@
 import type { DriveOptions } from '../../agent/boost/settings';
 import { countOf, formatCount, formatDuration, formatPercentile } from '../text/units';
 import { type Driven, type DriverCounters, type DriverFile, refusals } from './driver-file';
+import { heldKhz } from './held-frequency';
 import { type Counted, figuresOf, NOTHING, type RequestFigures } from './latencies';
-
-const KHZ_PER_GHZ = 1e6;
 
 /** Power relative to 2.6 GHz, by kHz. */
 const POWER: ReadonlyMap<number, number> = new Map([
@@ -71,15 +70,16 @@ export function summarize(
   const driving = files.filter((file) => 'driven' in file);
   const [first] = driving;
   const refused = refusals(files);
+  const [refusal] = refused;
   const refusedProcesses = refused.length;
   if (first === undefined) {
     return {
       ...about,
       policy: drive.policy,
-      pid: refused[0]?.pid ?? null,
+      pid: refusal?.pid ?? null,
       lever: null,
       processes: 0,
-      refused: refused[0]?.refused ?? 'no Node.js server listened',
+      refused: refusal?.refused ?? 'no Node.js server listened',
       refusedProcesses,
       isEmulated: false,
       about: null,
@@ -101,7 +101,7 @@ export function summarize(
     pid,
     lever: driven.lever,
     processes: driving.length,
-    refused: refused[0]?.refused ?? null,
+    refused: refusal?.refused ?? null,
     refusedProcesses,
     isEmulated: driven.isEmulated,
     about: driven.about,
@@ -128,21 +128,15 @@ function sumOf(one: DriverCounters, other: DriverCounters): DriverCounters {
   };
 }
 
-function modelledEnergy(driven: Driven, boostedShare: number): Energy | null {
-  const { base, peak } = driven;
-  const held = heldKhz(driven) ?? peak;
+function modelledEnergy({ policy, base, peak }: Driven, boostedShare: number): Energy | null {
+  // Its boost is not to the peak.
+  const held = heldKhz(policy) ?? peak;
   const [basePower, peakPower] = [POWER.get(base), POWER.get(Math.min(held, peak))];
   if (basePower === undefined || peakPower === undefined) {
     return null;
   }
   const relativeToBase = 1 + (peakPower / basePower - 1) * boostedShare;
   return { kind: 'modelled', relativeToBase };
-}
-
-/** The frequency that a policy holds, where it is one: its boost is not to the peak. */
-function heldKhz({ policy }: Driven): number | undefined {
-  const ghz = /^static:([\d.]+)$/.exec(policy)?.[1];
-  return ghz === undefined ? undefined : Math.round(Number(ghz) * KHZ_PER_GHZ);
 }
 
 /** For the terminal; the first line is the one that matters. */
