@@ -59,6 +59,7 @@ class Contender {
     const held = this.arm.isHeld ? await this.lever.hold(this.arm.policy) : null;
     const before = this.#figures(others);
     const stolen = stolenSince();
+    const wasRaised = await this.lever.raised();
     await this.stalls.taken();
     const fromMs = performance.now() + BEGIN_MS;
     const random = seededRandom(seed);
@@ -71,6 +72,7 @@ class Contender {
     const { wallNs, ...ofCpu } = Object.fromEntries(spent);
     const stolenNs = stolen() * wallNs;
     const stalls = [...(await this.stalls.taken()), ...answered.stalls];
+    const raised = await this.lever.raised();
     await held?.stop();
     const isDisturbed = disturbedBy(stalls);
     const counting = dueMs.flatMap((due, index) => (due >= fromMs ? [index] : []));
@@ -80,6 +82,8 @@ class Contender {
       leftOut: counting.length - undisturbed.length,
       ...{ sent: latenciesMs.length, failed, unanswered, stalls: stalls.length },
       ...{ stolenNs, wallNs, ...ofCpu },
+      raisedNs: raised.raisedNs - wasRaised.raisedNs,
+      hadNs: raised.ofNs - wasRaised.ofNs,
     });
   }
 
@@ -103,7 +107,8 @@ class Contender {
     const { arm, tally, flags } = this;
     const wallNs = tally.sum('wallNs');
     const after = await this.service.driven();
-    const share = boostedShare(this.before, after, wallNs);
+    // Of its turns: what the lever did, whichever of its processes wanted it.
+    const share = tally.sum('raisedNs') / tally.sum('hadNs');
     const { histogram, fastTurns, ofAllTurns } = tally.latencies();
     const counted = ['failed', 'unanswered', 'leftOut', 'stalls'];
     const counts = counted.map((name) => [name, tally.sum(name)]);
@@ -124,12 +129,6 @@ class Contender {
       latenciesOfAllTurns: ofAllTurns.toText(),
     };
   }
-}
-
-/** Of the time of its turns: nobody boosts what nobody asks. */
-function boostedShare(before, after, wallNs) {
-  const boostedNs = after.counters.boostedNs - before.counters.boostedNs;
-  return Math.min(1, boostedNs / (wallNs * after.processes));
 }
 
 /** What a boost costs more than the base, by the paper's points. */

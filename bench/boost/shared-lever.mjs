@@ -41,6 +41,7 @@ export async function driven(take) {
 /** Until it is stopped. */
 export class SharedLever {
   #child;
+  #lines;
 
   /** What services are told that use it, but for their policy. */
   drive;
@@ -60,14 +61,28 @@ export class SharedLever {
     ];
     lever.#child = spawn('taskset', args, { stdio: ['pipe', 'pipe', 'inherit'] });
     ordinaryPriority(lever.#child.pid);
-    const [line] = await once(createInterface({ input: lever.#child.stdout }), 'line');
-    const { drive, refused } = JSON.parse(line);
+    lever.#lines = createInterface({ input: lever.#child.stdout });
+    const { drive, refused } = await lever.#answer();
     if (drive === undefined) {
       await lever.stop();
       throw new NotDriven(refused);
     }
     lever.drive = drive;
     return lever;
+  }
+
+  /** What it says next. */
+  async #answer() {
+    const [line] = await once(this.#lines, 'line');
+    return JSON.parse(line);
+  }
+
+  /** How long it was up since it was first asked for, whoever wanted it; and of how long. */
+  async raised() {
+    const answer = this.#answer();
+    this.#child.stdin.write('\n');
+    const [{ raisedNs, ofNs }] = await answer;
+    return { raisedNs, ofNs };
   }
 
   /** Holds a speed for an arm that has one, until `stop()`: for a server that nobody asks. */

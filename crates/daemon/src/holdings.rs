@@ -4,6 +4,7 @@
 //! daemon's own end all go through it, so that there is no second way for a lever to stay up.
 
 mod holding;
+mod raised_time;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,6 +13,8 @@ use bobtail_control::{Asked, ControlError, Domain, Host, LeverKind, Range, Saved
 
 pub use holding::HoldError;
 use holding::{FIRST_RETRY, Holding, LONGEST_RETRY, State};
+pub use raised_time::Raised;
+use raised_time::RaisedTime;
 
 use crate::journal::Journal;
 use crate::levers::{self, Imitated, Spot};
@@ -37,6 +40,9 @@ pub struct Holdings {
     imitated: Option<Imitated>,
     of: BTreeMap<HoldingId, Holding>,
     orphans: Vec<Orphan>,
+    /// Accounts of levers that are closed and may be opened again; not of threads, which have
+    /// nobody else's claims and come and go without end.
+    closed: Vec<(LeverKind, Domain, RaisedTime)>,
     next: HoldingId,
 }
 
@@ -63,6 +69,7 @@ impl Holdings {
             journal,
             imitated: None,
             of: BTreeMap::new(),
+            closed: Vec::new(),
             next: 0,
         }
     }
@@ -112,6 +119,7 @@ impl Holdings {
         self.next += 1;
         let holding = Holding {
             kind,
+            raised_time: self.reopened(kind, &domain, now),
             domain,
             spot: spot.clone(),
             range: actuator.lever().range,
@@ -125,6 +133,30 @@ impl Holdings {
         };
         self.of.insert(self.next, holding);
         Ok(self.next)
+    }
+
+    /// The account of a lever: what it was before it was closed goes on.
+    fn reopened(&mut self, kind: LeverKind, domain: &Domain, now: Duration) -> RaisedTime {
+        let same = |(of, at, _): &(LeverKind, Domain, _)| (of, at) == (&kind, domain);
+        let index = self.closed.iter().position(same);
+        let before = index.map(|index| self.closed.swap_remove(index).2);
+        before.unwrap_or_else(|| RaisedTime::since(now))
+    }
+
+    /// How long each lever that processes share was above its base.
+    pub fn raised(&self, now: Duration) -> Vec<Raised> {
+        let held = self
+            .of
+            .values()
+            .map(|one| (&one.kind, &one.domain, &one.raised_time));
+        let closed = self
+            .closed
+            .iter()
+            .map(|(kind, domain, time)| (kind, domain, time));
+        held.chain(closed)
+            .filter(|(_, domain, _)| is_shared(domain))
+            .map(|(kind, domain, time)| time.told(*kind, domain, now))
+            .collect()
     }
 
     /// What a holding is; none when it was closed.
@@ -249,9 +281,19 @@ impl Holdings {
     }
 
     fn close(&mut self, id: HoldingId, now: Duration, log: &mut Log) {
-        let Some(holding) = self.of.remove(&id) else {
+        let Some(mut holding) = self.of.remove(&id) else {
             return;
         };
+        if is_shared(&holding.domain) {
+            holding.raised_time.set(false, now);
+            let Holding {
+                kind,
+                ref domain,
+                raised_time,
+                ..
+            } = holding;
+            self.closed.push((kind, domain.clone(), raised_time));
+        }
         if !holding.is_journaled {
             return;
         }
@@ -272,6 +314,11 @@ impl Orphan {
         differing.iter().for_each(|error| log.line(now, error));
         true
     }
+}
+
+/// Whether two processes may claim the same one.
+fn is_shared(domain: &Domain) -> bool {
+    !matches!(domain, Domain::Thread(_))
 }
 
 fn overlap(one: &Domain, other: &Domain) -> bool {

@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use crate::claimed::Claimed;
 use crate::config::{Config, Rule};
+use crate::holdings::Raised;
 use crate::journal::Journal;
 use crate::levers::Imitated;
 use crate::log;
@@ -101,7 +102,7 @@ pub fn keep(order: Order) -> Result<usize, ServerError> {
     if matches!(kind, LeverKind::Quota | LeverKind::Burst) {
         leave_group(&server, kind);
     }
-    server.tie_to_stdin()?;
+    server.tie_to_stdin(say_raised)?;
     say(&chosen);
     let left = server.run()?;
     Ok(cleared(&folder, left))
@@ -265,17 +266,21 @@ fn leave_group(server: &Server, kind: LeverKind) {
     }
 }
 
-fn line_of(chosen: &Chosen) -> String {
+fn line_of(answer: &impl Serialize) -> String {
     // Nothing in it can fail to be text.
-    let text = serde_json::to_string(chosen).unwrap_or_default();
+    let text = serde_json::to_string(answer).unwrap_or_default();
     format!("{text}\n")
 }
 
 /// Who closed stdout does not want the answer.
-fn say(chosen: &Chosen) {
+fn say(answer: &impl Serialize) {
     let mut stdout = std::io::stdout();
-    let written = stdout.write_all(line_of(chosen).as_bytes());
+    let written = stdout.write_all(line_of(answer).as_bytes());
     drop(written.and_then(|()| stdout.flush()));
+}
+
+fn say_raised(raised: Vec<Raised>) {
+    say(&raised);
 }
 
 /// Takes the folder along, unless a lever is left raised that its journal tells of.

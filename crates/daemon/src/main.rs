@@ -35,7 +35,8 @@ usage: bobtaild [options]
   --help, --version
 
 for `bobtail boost` and `bobtail doctor`, which start a bobtaild of their own:
-  --keep DIR       socket and journal in DIR; ends when stdin does, and takes DIR along
+  --keep DIR       socket and journal in DIR; ends when stdin does, and takes DIR along; each
+                   line there is answered with how long the levers were up
   --lever WORD     the lever, or a family such as cpufreq; without it, an imitated frequency
   --offers SOCKET  ask the bobtaild there instead, and end
   --examine DIR    try every lever of this host, with a journal in DIR, and end;

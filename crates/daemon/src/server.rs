@@ -21,7 +21,7 @@ use thiserror::Error;
 use crate::claims::ClientId;
 use crate::config::Config;
 use crate::guard;
-use crate::holdings::Holdings;
+use crate::holdings::{Holdings, Raised};
 use crate::journal::{self, Journal, JournalError};
 use crate::levers::Imitated;
 use crate::lock::{Lock, LockError};
@@ -77,6 +77,8 @@ pub struct Server {
     /// When the guard before was followed by this one.
     guard_followed_at: Option<Duration>,
     clients: BTreeMap<ClientId, UnixStream>,
+    /// Answers whoever writes to stdin.
+    answer: Option<fn(Vec<Raised>)>,
     started: Instant,
     _locks: [Lock; 2],
 }
@@ -143,6 +145,7 @@ impl Server {
             guard_retry_at: None,
             guard_followed_at: None,
             clients: BTreeMap::new(),
+            answer: None,
             started: Instant::now(),
             _locks: locks,
         };
@@ -154,12 +157,14 @@ impl Server {
         Ok((server, prepared))
     }
 
-    /// Ends it when stdin does: with whoever started it, however that ends.
+    /// Ends it when stdin does: with whoever started it, however that ends. Who writes something
+    /// there is given to `answer` how long each lever was up.
     ///
     /// # Errors
     ///
     /// When stdin is nothing to wait for.
-    pub fn tie_to_stdin(&mut self) -> Result<(), ServerError> {
+    pub fn tie_to_stdin(&mut self, answer: fn(Vec<Raised>)) -> Result<(), ServerError> {
+        self.answer = Some(answer);
         Ok(self.epoll.add(io::stdin(), readable(STDIN))?)
     }
 
@@ -209,6 +214,9 @@ impl Server {
                         if !matches!(nix::unistd::read(io::stdin(), &mut buffer), Ok(1..)) {
                             log::line("ends with the command that started it");
                             return Ok(self.end());
+                        }
+                        if let Some(answer) = self.answer {
+                            answer(self.service.raised(self.now()));
                         }
                     }
                     number => self.read(number - CLIENTS),

@@ -11,7 +11,7 @@ use bobtail_policy::Speed;
 
 use crate::claims::{Claims, ClientId};
 use crate::config::Config;
-use crate::holdings::{HoldError, HoldingId, Holdings};
+use crate::holdings::{HoldError, HoldingId, Holdings, Raised};
 use crate::levers::Spot;
 use crate::log::Log;
 use crate::protocol::{Answer, Frame, Offer, Refusal, Request, VERSION, Want};
@@ -158,6 +158,11 @@ impl Service {
     /// What clients are to be told though they did not ask: a claim that no longer stands.
     pub fn take_unasked(&mut self) -> Vec<(ClientId, Frame)> {
         std::mem::take(&mut self.unasked)
+    }
+
+    /// How long each lever that processes share was above its base, whoever wanted it.
+    pub fn raised(&self, now: Duration) -> Vec<Raised> {
+        self.holdings.raised(now)
     }
 
     /// When `expire` or `tick` next has something to do.

@@ -16,6 +16,8 @@ use crate::levers::{self, Spot};
 use crate::log::Log;
 use crate::restore::{Outcome, name, put_back};
 
+use super::raised_time::RaisedTime;
+
 /// A lever nobody claims is closed after so long. Until then it stays in the journal: boosts that
 /// follow each other do not write it anew.
 const LINGER: Duration = Duration::from_secs(1);
@@ -48,6 +50,7 @@ pub(super) struct Holding {
     /// What its files said just before it was put back last, where they can be read.
     pub(super) stood: Vec<(PathBuf, String)>,
     pub(super) state: State,
+    pub(super) raised_time: RaisedTime,
 }
 
 #[derive(Debug)]
@@ -136,6 +139,7 @@ impl Holding {
         };
         self.value = value;
         self.actuator.apply(self.speed(value))?;
+        self.raised_time.set(value > self.range.base, now);
         Ok(())
     }
 
@@ -146,6 +150,7 @@ impl Holding {
         now: Duration,
         log: &mut Log,
     ) -> Result<(), HoldError> {
+        self.raised_time.set(false, now);
         let is_held = !matches!(self.state, State::Idle { .. });
         if let (true, Some(upkeep_ns)) = (is_held, self.actuator.upkeep_ns()) {
             let is_kept = self.actuator.apply(Speed::Base).is_ok() && self.actuator.owes();
@@ -168,6 +173,7 @@ impl Holding {
         if matches!(self.state, State::Idle { .. }) {
             return Ok(());
         }
+        self.raised_time.set(false, now);
         self.stood = self.readings(host);
         // What the actuator could not do is found out, and told, by the saved state.
         drop(self.actuator.undo());

@@ -9,7 +9,8 @@ import type { DriveOptions } from '../agent/boost/settings';
 import { readDriverFiles, refusals } from '../cli/boost/driver-file';
 import { boostEnv } from '../cli/boost/environment';
 import { type Counted, latenciesOf, readLatencies, since } from '../cli/boost/latencies';
-import { summarize } from '../cli/boost/summary';
+import { type AskRaised, type Raised, raisedSince } from '../cli/boost/raised';
+import { NOTHING_SEEN, summarize } from '../cli/boost/summary';
 import { type Listening, readListening } from '../cli/record/agent-files';
 import { LoadCommand } from '../cli/record/load-command';
 import type { ProcessGroup } from '../cli/record/process-group';
@@ -35,18 +36,21 @@ import type { Boosted, Sample } from './sample';
 /** An arm with a policy at a lever, or with neither. */
 export interface DrivenArm extends Arm {
   readonly drive: DriveOptions | null;
+  readonly raised: AskRaised;
 }
+
+const NOBODY_SAYS: AskRaised = () => Promise.resolve([]);
 
 const POLL_MS = 50;
 
 /** An arm under a policy; what starts the service stays as it is. */
-export function drivenArm(name: string, drive: DriveOptions): DrivenArm {
-  return { name, drive, start: (service) => service };
+export function drivenArm(name: string, drive: DriveOptions, raised = NOBODY_SAYS): DrivenArm {
+  return { name, drive, raised, start: (service) => service };
 }
 
 /** The service as it is: no lever is touched, nobody decides, only latencies are counted. */
 export function undrivenArm(name: string): DrivenArm {
-  return { name, drive: null, start: (service) => service };
+  return { name, drive: null, raised: NOBODY_SAYS, start: (service) => service };
 }
 
 /** Runs `arm` once. Rejects with a `Failure` when the command cannot be started. */
@@ -83,6 +87,7 @@ class DrivenRun {
     const { signal } = this.#limits;
     if (signal.aborted) return { kind: 'interrupted' };
     const { command } = this.#subject;
+    const before = await this.#arm.raised();
     const started = this.#arm.start({ command, env: process.env });
     const env = boostEnv(this.#folder.path, this.#arm.drive, started.env);
     const service = await startService(started.command, env, this.#folder.output('service'));
@@ -94,7 +99,8 @@ class DrivenRun {
       // The driver tells once a second, and at last when the service ends.
       await service.stop();
       if (result.kind !== 'measured') return result;
-      return { ...result, sample: { ...result.sample, boost: this.#boosted() } };
+      const raised = raisedSince(before, await this.#arm.raised());
+      return { ...result, sample: { ...result.sample, boost: this.#boosted(raised) } };
     } finally {
       process.removeListener('exit', kill);
       await service.stop();
@@ -150,11 +156,11 @@ class DrivenRun {
     return { kind: 'measured', sample, execPath: undefined };
   }
 
-  #boosted(): Boosted {
+  #boosted(raised: readonly Raised[]): Boosted {
     const { drive } = this.#arm;
     if (drive === null) return { boosts: 0, boostedShare: 0, energyRelative: null };
     const files = readDriverFiles(this.#folder.path);
-    const { boostedShare, energy, counters } = summarize(drive, files);
+    const { boostedShare, energy, counters } = summarize(drive, files, { ...NOTHING_SEEN, raised });
     return {
       boosts: counters?.boosts ?? 0,
       boostedShare: boostedShare ?? 0,

@@ -13,7 +13,10 @@ import { makeFolder, PACKAGE, runBobtail, startBobtail } from './run-bobtail.mjs
 import { assertValid } from './schemas.mjs';
 
 const require = createRequire(import.meta.url);
-const { summarize, renderSummary } = require(join(PACKAGE, 'dist/cli/boost/summary.js'));
+const { NOTHING_SEEN, renderSummary, summarize } = require(
+  join(PACKAGE, 'dist/cli/boost/summary.js'),
+);
+const { raisedSince } = require(join(PACKAGE, 'dist/cli/boost/raised.js'));
 const { parseDrive } = require(join(PACKAGE, 'dist/cli/boost/flags.js'));
 const CHURN = fixture('churn.mjs');
 const POLICY = 'gc-boost:worth=0,hold=1ms';
@@ -207,6 +210,28 @@ test('who is not boosted is told beside who is, but for a thread of the same pro
   assert.deepEqual(of(thread, file), [1, null, 0, 1e9, 1e9]);
   assert.deepEqual(of(no, file, { ...file, pid: 9 }), [2, 'too many', 1, 1e9, 2e9]);
   assert.deepEqual(of(no, thread), [0, 'too many', 2, 0, 0]);
+});
+
+test('a lever that processes share is up as long as one of them wants it', () => {
+  const files = [7, 9].map((pid) => ({ ...DRIVEN, pid }));
+  files[0].driven = { ...DRIVEN.driven, base: 2_600_000, peak: 4_000_000 };
+  const of = (...raised) =>
+    summarize({ policy: 'p', actuator: 'emulated' }, files, { ...NOTHING_SEEN, raised });
+  assert.equal(of().boostedShare, 0.25, 'each for itself');
+  const clock = (cpu, raisedNs) => ({
+    ...{ lever: 'emulated', domain: { cpus: [cpu] } },
+    ...{ raisedNs, ofNs: 1e9 },
+  });
+  const summary = of(clock(0, 300e6), clock(1, 500e6));
+  assert.equal(summary.boostedShare, 0.4);
+  assert.equal(summary.energy.relativeToBase, 1 + 1.712 * 0.4);
+  const before = [clock(0, 100e6)];
+  const after = [{ ...clock(0, 250e6), ofNs: 1.5e9 }, clock(1, 500e6)];
+  const since = raisedSince(before, after).map(({ raisedNs, ofNs }) => [raisedNs, ofNs]);
+  assert.deepEqual(since, [
+    [150e6, 0.5e9],
+    [500e6, 1e9],
+  ]);
 });
 
 test('energy is the model of the paper where it has points, else untold', () => {

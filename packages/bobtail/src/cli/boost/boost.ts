@@ -19,7 +19,7 @@ import { formatDuration } from '../text/units';
 import { boostEnv } from './environment';
 import { putBackLeftovers } from './leftovers';
 import { findLever, type LeverWish } from './lever';
-import { type Live, LiveBoost } from './live';
+import { type Live, LiveBoost, type Watched } from './live';
 import { type Listeners, startTelling } from './metrics/telling';
 import { endOwnFolder, makeOwnFolder } from './own-folder';
 import { type BoostSummary, renderRequests, renderSummary } from './summary';
@@ -84,7 +84,9 @@ async function run(options: BoostOptions, folder: string): Promise<Ended> {
   }
   try {
     const env = 'drive' in lever ? boostEnv(folder, lever.drive) : process.env;
-    return await runWith(options, folder, env, refused);
+    const keeper = 'drive' in lever ? lever.keeper : undefined;
+    const raised = async () => (await keeper?.raised()) ?? [];
+    return await runWith(options, folder, env, { drive: options.drive, refused, raised });
   } finally {
     if ('drive' in lever) await lever.keeper?.end();
   }
@@ -94,12 +96,12 @@ async function runWith(
   options: BoostOptions,
   folder: string,
   env: NodeJS.ProcessEnv,
-  refused: string | undefined,
+  watched: Watched,
 ): Promise<Ended> {
-  const isDriven = refused === undefined;
+  const isDriven = watched.refused === undefined;
   const status = new StatusLine(options.quiet || !isDriven);
   const startMs = performance.now();
-  const live = new LiveBoost(folder, options.drive, refused, (now) =>
+  const live = new LiveBoost(folder, watched, (now) =>
     status.show(`bobtail: ${progressOf(now)} · ${formatElapsed(startMs)}`),
   );
   try {
@@ -112,6 +114,7 @@ async function runWith(
       // Also of a command that cannot be started: who listens would keep this process.
       await telling.end();
     }
+    await live.ask();
     const { summary } = live.now();
     leave(summary, options, isDriven);
     return { outcome, trouble: troubleOf(summary) };

@@ -4,18 +4,22 @@
  * A process of its own, since neither this one nor the service can put anything back once it is
  * killed, and since several processes of a service need one that speaks for all of them.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Raised } from './raised';
 
 /** The program, as the package has it. */
 export const BOBTAILD = join(__dirname, '..', '..', '..', 'native', 'bobtaild');
 const END_MS = 5_000;
 /** It may try several levers on each of many CPUs, or hang in a driver. */
 const ANSWER_MS = 60_000;
+/** It answers between two requests. */
+const RAISED_MS = 1_000;
 const MS_PER_S = 1e3;
 
 /** What a bobtaild says of a lever. */
@@ -29,15 +33,18 @@ export interface Chosen {
   readonly passedOver: readonly { readonly kind: string; readonly whyNot: string | null }[];
 }
 
-const LATE = Symbol('late');
+const LATE: unique symbol = Symbol('late');
 
 /** A running bobtaild of this command's own. */
 export class Keeper {
   readonly chosen: Chosen;
   readonly #child: ChildProcess;
+  readonly #lines: Lines;
+  #asked: Promise<readonly Raised[]> | undefined;
 
-  private constructor(child: ChildProcess, chosen: Chosen) {
+  private constructor({ child, lines, chosen }: Answer) {
     this.#child = child;
+    this.#lines = lines;
     this.chosen = chosen;
   }
 
@@ -49,10 +56,26 @@ export class Keeper {
   ): Promise<Keeper | string> {
     const answer = await ask(['--keep', folder, ...args], folder, { isKept: true, answerMs });
     if (typeof answer === 'string') return answer;
-    const keeper = new Keeper(answer.child, answer.chosen);
+    const keeper = new Keeper(answer);
     // Where it has nothing to hold it ends by itself, and takes the folder along.
     if (answer.chosen.chosen === null) await keeper.end();
     return keeper;
+  }
+
+  /** How long each lever was up that processes share; nothing where it does not answer. */
+  raised(): Promise<readonly Raised[]> {
+    // One at a time: who is late is not asked again before.
+    this.#asked ??= this.#askRaised().finally(() => {
+      this.#asked = undefined;
+    });
+    return this.#asked;
+  }
+
+  async #askRaised(): Promise<readonly Raised[]> {
+    const line = this.#lines.next();
+    this.#child.stdin?.write('\n');
+    const answer = await inTime(line, RAISED_MS);
+    return typeof answer === 'string' ? (JSON.parse(answer) as Raised[]) : [];
   }
 
   /** Has it put everything back; resolves when it has, or has tried for some seconds. */
@@ -83,32 +106,50 @@ export function reasonsOf({ passedOver }: Chosen): string {
   return passedOver.map(({ kind, whyNot }) => `${kind}: ${whyNot ?? 'unknown'}`).join('; ');
 }
 
+interface Answer {
+  readonly child: ChildProcess;
+  readonly lines: Lines;
+  readonly chosen: Chosen;
+}
+
+/** What comes of it, or `LATE`; this process does not end before. */
+async function inTime<T>(what: Promise<T>, ms: number): Promise<T | typeof LATE> {
+  const given = new AbortController();
+  const late = sleep(ms, LATE, { signal: given.signal }).catch((): typeof LATE => LATE);
+  try {
+    return await Promise.race([what, late]);
+  } finally {
+    given.abort();
+  }
+}
+
 /** Starts a bobtaild and reads the line of JSON that it answers with. */
 async function ask(
   args: readonly string[],
   folder: string,
   { isKept, answerMs }: { readonly isKept: boolean; readonly answerMs: number },
-): Promise<{ child: ChildProcess; chosen: Chosen } | string> {
+): Promise<Answer | string> {
   if (!existsSync(BOBTAILD)) return `incomplete installation: no ${BOBTAILD}`;
   const logPath = join(folder, 'bobtaild.log');
   const log = openSync(logPath, 'a');
   // Of a session of its own: what ends the service from the terminal must not end this before it.
-  const child = spawn(BOBTAILD, args, { stdio: ['pipe', 'pipe', log], detached: isKept });
+  const child = spawn(BOBTAILD, args, {
+    stdio: ['pipe', 'pipe', log],
+    detached: isKept,
+  }) as ChildProcessByStdio<Writable, Readable, null>;
   closeSync(log);
-  child.stdin?.on('error', () => undefined);
+  child.stdin.on('error', () => undefined);
   const failed = once(child, 'error').then(([error]) => (error as Error).message);
-  const line = firstLine(child);
-  const given = new AbortController();
-  const late = sleep(answerMs, LATE, { signal: given.signal }).catch(() => undefined);
-  const answer = await Promise.race([line, failed, late]);
-  given.abort();
+  const lines = new Lines(child.stdout);
+  const answer = await inTime(Promise.race([lines.next(), failed]), answerMs);
   if (answer === LATE) {
     abandon(child);
     return `bobtaild did not answer within ${answerMs / MS_PER_S} s`;
   }
   if (answer?.startsWith('{')) {
     child.unref();
-    return { child, chosen: JSON.parse(answer) as Chosen };
+    lines.unref();
+    return { child, lines, chosen: JSON.parse(answer) as Chosen };
   }
   const told = readFileSync(logPath, 'utf8').trim().split('\n').at(-1);
   return told || answer || 'bobtaild ended at once';
@@ -122,13 +163,29 @@ function abandon(child: ChildProcess): void {
   child.stdout?.destroy();
 }
 
-async function firstLine(child: ChildProcess): Promise<string | undefined> {
-  const { stdout } = child;
-  if (stdout === null) return undefined;
-  for await (const line of createInterface({ input: stdout })) {
+/** Lines of its standard output, each for one who waits for it. */
+class Lines {
+  readonly #waiting: ((line: string | undefined) => void)[] = [];
+  readonly #stdout: Readable;
+
+  constructor(stdout: Readable) {
+    this.#stdout = stdout;
     stdout.on('error', () => undefined);
-    (stdout as typeof stdout & { unref?: () => void }).unref?.();
-    return line;
+    const lines = createInterface({ input: stdout });
+    lines.on('line', (line) => this.#waiting.shift()?.(line));
+    lines.on('close', () => {
+      for (const give of this.#waiting.splice(0)) give(undefined);
+    });
   }
-  return undefined;
+
+  /** The next one; undefined at the end. */
+  next(): Promise<string | undefined> {
+    if (this.#stdout.destroyed) return Promise.resolve(undefined);
+    return new Promise((give) => this.#waiting.push(give));
+  }
+
+  /** Waiting for one does not keep this process. */
+  unref(): void {
+    (this.#stdout as Readable & { unref?: () => void }).unref?.();
+  }
 }

@@ -8,6 +8,7 @@ import type { DriveOptions } from '../../agent/boost/settings';
 import { readDriverFiles } from './driver-file';
 import { startMetering } from './energy';
 import { type Counted, figuresOf, type RequestFigures, readLatencies, since } from './latencies';
+import type { AskRaised, Raised } from './raised';
 import { type BoostSummary, summarize } from './summary';
 
 /** A minute: what happened before says little of a service that is watched. */
@@ -25,38 +26,50 @@ export interface Live {
   readonly isWaiting: boolean;
 }
 
+/** What drives, and what is known of it beside what its processes tell. */
+export interface Watched {
+  readonly drive: DriveOptions;
+  /** Why nothing is driven at all. */
+  readonly refused: string | undefined;
+  /** Asks how long the levers were up. */
+  readonly raised: AskRaised;
+}
+
 /** Looks at a folder once a second until it is ended. */
 export class LiveBoost {
   readonly #folder: string;
-  readonly #drive: DriveOptions;
-  readonly #refused: string | undefined;
+  readonly #watched: Watched;
+  #raised: readonly Raised[] = [];
   readonly #energy = startMetering();
   readonly #past: { readonly atMs: number; readonly counted: Counted }[] = [];
   readonly #timer: NodeJS.Timeout;
 
-  /** `refused` says why nothing is driven at all; `show` is given what is known at each look. */
-  constructor(
-    folder: string,
-    drive: DriveOptions,
-    refused: string | undefined,
-    show: (live: Live) => void,
-  ) {
+  /** `show` is given what is known at each look. */
+  constructor(folder: string, watched: Watched, show: (live: Live) => void) {
     this.#folder = folder;
-    this.#drive = drive;
-    this.#refused = refused;
-    this.#timer = setInterval(() => show(this.#look()), LOOK_MS);
+    this.#watched = watched;
+    this.#timer = setInterval(() => {
+      show(this.#look());
+      void this.ask();
+    }, LOOK_MS);
     this.#look();
+  }
+
+  /** Has the levers tell how long they were up, for `now()`. */
+  async ask(): Promise<void> {
+    const raised = await this.#watched.raised();
+    if (raised.length > 0) this.#raised = raised;
   }
 
   /** What is known now. */
   now(): Live {
+    const { drive, refused } = this.#watched;
     const told = readDriverFiles(this.#folder);
-    const files =
-      this.#refused === undefined ? told : [{ pid: process.pid, refused: this.#refused }];
+    const files = refused === undefined ? told : [{ pid: process.pid, refused }];
     const counted = readLatencies(this.#folder);
     const [oldest] = this.#past;
     return {
-      summary: summarize(this.#drive, files, { counted, energy: this.#energy() }),
+      summary: summarize(drive, files, { counted, energy: this.#energy(), raised: this.#raised }),
       counted,
       recent: figuresOf(oldest === undefined ? counted : since(oldest.counted, counted)),
       isWaiting: files.length === 0,

@@ -27,6 +27,7 @@ import { untilSignalled } from '../until-signalled';
 import { putBackLeftovers } from './leftovers';
 import { findLever, type LeverWish } from './lever';
 import { endOwnFolder, makeOwnFolder } from './own-folder';
+import type { AskRaised } from './raised';
 import { renderProof } from './render-proof';
 
 /** What the user asked for. */
@@ -67,7 +68,8 @@ export async function proveBoost(request: ProveRequest): Promise<void> {
       throw new Failure('notBoosted', `nothing to prove: ${lever.refused}`);
     }
     try {
-      outcome = await proveWith({ ...request, drive: lever.drive });
+      const raised = async () => (await lever.keeper?.raised()) ?? [];
+      outcome = await proveWith({ ...request, drive: lever.drive }, raised);
     } finally {
       await lever.keeper?.end();
     }
@@ -79,10 +81,10 @@ export async function proveBoost(request: ProveRequest): Promise<void> {
 }
 
 /** How this process is to end. */
-async function proveWith(request: ProveRequest): Promise<Outcome> {
+async function proveWith(request: ProveRequest, raised: AskRaised): Promise<Outcome> {
   const { subject, drive, rounds, seed, format, quiet } = request;
   const { policy } = drive;
-  const boosted = drivenArm('boosted', { ...drive, policy });
+  const boosted = drivenArm('boosted', { ...drive, policy }, raised);
   const unchanged = (name: string): DrivenArm =>
     isEmulated(drive) ? drivenArm(name, { ...drive, policy: IMITATED_BASE }) : undrivenArm(name);
   const base = [unchanged('unchanged'), unchanged('A/A')] as const;

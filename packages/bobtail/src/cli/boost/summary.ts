@@ -11,6 +11,7 @@ import { countOf, formatCount, formatDuration, formatPercentile } from '../text/
 import { type Driven, type DriverCounters, type DriverFile, refusals } from './driver-file';
 import { heldKhz } from './held-frequency';
 import { type Counted, figuresOf, NOTHING, type RequestFigures } from './latencies';
+import { type Raised, raisedShare } from './raised';
 
 /** Power relative to 2.6 GHz, by kHz. */
 const POWER: ReadonlyMap<number, number> = new Map([
@@ -40,7 +41,7 @@ export interface BoostSummary {
   /** As `ranNs`, of all processes together. */
   readonly drivenNs: number;
   readonly counters: DriverCounters | null;
-  /** Of the time that was driven. */
+  /** Of the time that was driven; of a lever that processes share, as long as one wanted it. */
   readonly boostedShare: number | null;
   readonly energy: Energy | null;
   /** Null where none was seen. */
@@ -57,13 +58,18 @@ export interface Seen {
   readonly counted: Counted;
   /** What the machine used since the start; null where it does not count. */
   readonly energy: Energy | null;
+  /** How long each lever was up that the processes share; empty where nobody says. */
+  readonly raised: readonly Raised[];
 }
+
+/** Where only the processes tell. */
+export const NOTHING_SEEN: Seen = { counted: NOTHING, energy: null, raised: [] };
 
 /** Puts together what the processes tell: each that drives, or says why it cannot. */
 export function summarize(
   drive: DriveOptions,
   files: readonly DriverFile[],
-  seen: Seen = { counted: NOTHING, energy: null },
+  seen: Seen = NOTHING_SEEN,
 ): BoostSummary {
   const requests = figuresOf(seen.counted);
   const about = { schema: 'bobtail-boost/1', actuator: drive.actuator } as const;
@@ -94,7 +100,8 @@ export function summarize(
   const { driven, pid } = first;
   const counters = driving.map((file) => file.counters).reduce(sumOf);
   const drivenNs = driving.reduce((sum, { ranNs }) => sum + ranNs, 0);
-  const boostedShare = drivenNs > 0 ? Math.min(1, counters.boostedNs / drivenNs) : 0;
+  const boostedShare =
+    raisedShare(seen.raised) ?? Math.min(1, counters.boostedNs / (drivenNs || 1));
   return {
     ...about,
     policy: driven.policy,
