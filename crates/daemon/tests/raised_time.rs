@@ -5,6 +5,7 @@ use std::time::Duration;
 use bobtail_daemon::protocol::Answer;
 use desk::{Desk, config};
 
+#[allow(dead_code, reason = "other tests use more of it")]
 #[path = "support/desk.rs"]
 mod desk;
 #[path = "support/folder.rs"]

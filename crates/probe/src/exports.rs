@@ -297,6 +297,7 @@ fn read_driver_with(scope: Scope) -> Value {
     let set = |name: &CStr, value: u64| scope.set(result, name, scope.number(value as f64));
     let [collections, lengths, heads, turns] = counts.by_reason;
     set(c"looks", counts.looks);
+    set(c"lookingNs", counts.looking_ns);
     set(c"boosts", counts.boosts);
     set(c"boostedNs", counts.boosted_until_ns(monotonic_ns()));
     set(c"forCollection", collections);

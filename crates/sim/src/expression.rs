@@ -35,6 +35,12 @@ const POLICY: &str = "policy=";
 const LATENCY: &str = "latency";
 const DOMAIN: &str = "domain";
 const BUDGET: &str = "budget";
+const LOOK: &str = "look";
+/// Mostly waking up for it: 3 to 33 µs (`docs/design/acting.md`), the upper half of it in virtual
+/// machines.
+const LOOK_DEFAULT_NS: u64 = 15_000;
+/// Of looks that are taken.
+const LOOKS_NS: RangeInclusive<u64> = 100..=1_000_000;
 /// As of `boost --budget`.
 const BUDGET_DEFAULT: f64 = 0.01;
 /// Per cent that are taken.
@@ -52,7 +58,7 @@ pub fn parse(text: &str, components: &Components) -> Result<Scenario, Expression
     let mut scenario = Scenario::unchanged();
     let mut seen: Vec<String> = Vec::new();
     let mut lever = ReplayedLever::default();
-    let mut budget = Some(BUDGET_DEFAULT);
+    let (mut budget, mut look_ns) = (Some(BUDGET_DEFAULT), LOOK_DEFAULT_NS);
     let policy_from = policy_from(text);
     let (plain, policy) = text.split_at(policy_from.unwrap_or(text.len()));
     let plain = match policy_from {
@@ -75,6 +81,7 @@ pub fn parse(text: &str, components: &Components) -> Result<Scenario, Expression
             LATENCY => lever.latency_ns = parse.latency_ns(policy_from.is_some())?,
             DOMAIN => lever.is_shared = parse.is_shared(policy_from.is_some())?,
             BUDGET => budget = parse.budget(policy_from.is_some())?,
+            LOOK => look_ns = parse.look_ns(policy_from.is_some())?,
             _ => parse.apply(&mut scenario, components)?,
         }
     }
@@ -84,6 +91,7 @@ pub fn parse(text: &str, components: &Components) -> Result<Scenario, Expression
             scheme,
             lever,
             budget,
+            look_ns,
         });
     }
     Ok(scenario)
@@ -338,13 +346,26 @@ impl<'t> Change<'t> {
         Ok(Some(self.number(&BUDGETS, wanted)? / 100.0))
     }
 
+    /// CPU time of a look.
+    fn look_ns(&self, has_policy: bool) -> Result<u64, ExpressionError> {
+        self.takes_policy(has_policy)?;
+        self.duration_ns(&LOOKS_NS, "a duration from 100ns to 1ms")
+    }
+
     /// Of the lever of a policy.
     fn latency_ns(&self, has_policy: bool) -> Result<u64, ExpressionError> {
         self.takes_policy(has_policy)?;
-        let latency_ns = parse_duration_ns(self.value);
-        latency_ns
-            .filter(|ns| LATENCIES_NS.contains(ns))
-            .ok_or_else(|| self.bad_value("a duration from 0ns to 1s"))
+        self.duration_ns(&LATENCIES_NS, "a duration from 0ns to 1s")
+    }
+
+    fn duration_ns(
+        &self,
+        range: &RangeInclusive<u64>,
+        wanted: &str,
+    ) -> Result<u64, ExpressionError> {
+        parse_duration_ns(self.value)
+            .filter(|ns| range.contains(ns))
+            .ok_or_else(|| self.bad_value(wanted))
     }
 
     fn factor(&self) -> Result<f64, ExpressionError> {
@@ -373,6 +394,7 @@ impl<'t> Change<'t> {
             &LATENCY,
             &DOMAIN,
             &BUDGET,
+            &LOOK,
             &POLICY.trim_end_matches('='),
         ];
         let fixed = NAMES.iter().chain(others).map(|name| (*name).to_owned());

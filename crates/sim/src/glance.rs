@@ -7,14 +7,11 @@ use bobtail_policy::{Look, Looks, Pause, Used};
 
 use crate::scheme::{Drive, Scheme};
 
-/// CPU time of a look, mostly its wake-up: 3 to 20 µs (`docs/guide/boosting.md`), the upper half of
-/// it in virtual machines.
-const LOOK_NS: u64 = 15_000;
-
 /// The looks of one loop so far.
 #[derive(Debug)]
 pub(crate) struct Glances {
     looks: Looks,
+    look_ns: u64,
     count: u64,
 }
 
@@ -26,6 +23,7 @@ impl Glances {
         let share = drive.budget.filter(|_| is_live)?;
         Some(Self {
             looks: Looks::within(Some(share)),
+            look_ns: drive.look_ns,
             count: 0,
         })
     }
@@ -34,7 +32,7 @@ impl Glances {
     pub(crate) fn pause(&mut self, look: Look, loops_ns: u64) -> Pause {
         self.count += 1;
         let used = Used {
-            own_ns: self.count * LOOK_NS,
+            own_ns: self.count * self.look_ns,
             looks: self.count,
             loops_ns,
         };

@@ -87,6 +87,8 @@ pub struct Drive {
     /// Share of the time of a loop's events that looking may take, as of `boost --budget`; none is
     /// no bound.
     pub budget: Option<f64>,
+    /// CPU time of one look.
+    pub look_ns: u64,
 }
 
 /// What is wrong with the name of a scheme, and at which byte of it.

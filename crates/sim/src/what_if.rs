@@ -188,7 +188,9 @@ fn frontier(
     let driven = driven.filter(|(_, (_, scenario))| scenario.changes_policy_alone());
     let mut points: Vec<_> = driven
         .filter_map(|(one, (_, scenario))| {
-            let lever = scenario.drive.map(|drive| (drive.lever, drive.budget));
+            let lever = scenario
+                .drive
+                .map(|drive| (drive.lever, drive.budget, drive.look_ns));
             Some((point(one, one.policy.as_ref()?.energy)?, lever))
         })
         .collect();

@@ -7,8 +7,9 @@ use std::sync::{Mutex, PoisonError};
 /// What a driver did so far, as of one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Times it looked.
+    /// Times it looked, and the CPU time of that, with waking up for it.
     pub looks: u64,
+    pub looking_ns: u64,
     /// Boosts that began, and for how long there was one, without the one under way.
     pub boosts: u64,
     pub boosted_ns: u64,
@@ -41,6 +42,7 @@ pub struct Counters(Mutex<Counts>);
 /// Of this process's driver.
 pub static COUNTERS: Counters = Counters(Mutex::new(Counts {
     looks: 0,
+    looking_ns: 0,
     boosts: 0,
     boosted_ns: 0,
     boosted_since_ns: 0,

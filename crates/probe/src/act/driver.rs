@@ -214,6 +214,8 @@ impl Driver {
                 looks: self.counts.looks,
                 loops_ns: readings.iter().map(|(_, reading)| reading.busy_ns()).sum(),
             };
+            // Told with the next look.
+            self.counts.looking_ns = used.own_ns;
             let pause = self.looks.pause(look, used);
             let at_most_ns = pause.until_ns.saturating_sub(monotonic_ns()).max(1);
             waking::sleep(seen, at_most_ns, pause.is_wakeable);

@@ -91,6 +91,11 @@ fn a_policy_comes_last_and_keeps_its_commas() {
     assert_eq!(bounded("budget=none,latency=1ms,policy=combined"), None);
     assert_eq!(bounded("policy=combined"), Some(0.01), "as boost has it");
     assert!(error("budget=2").contains("there is no policy, at position 1"));
+    let look_ns = |text| parsed(text).drive.expect("a policy").look_ns;
+    assert_eq!(look_ns("look=33us,policy=combined"), 33_000);
+    assert_eq!(look_ns("policy=combined"), 15_000);
+    assert!(error("look=33us").contains("there is no policy, at position 1"));
+    assert!(error("look=33,policy=combined").contains("is not a duration from 100ns to 1ms"));
     for bad in ["0", "101", "2%", ""] {
         let told = error(&format!("budget={bad},policy=combined"));
         assert!(

@@ -31,6 +31,7 @@ const BUCKETS = new Map([
 const COUNTED = { buckets: BUCKETS, count: 8, sumNs: 2_000_000, longestNs: 700_000 };
 const COUNTERS = {
   looks: 10,
+  lookingNs: 150e3,
   boosts: 4,
   boostedNs: 250e6,
   forCollection: 3,
@@ -46,7 +47,7 @@ function live(policy = 'p', more = {}) {
   const driven = { policy, lever: 'emulated', about: 'a', isEmulated: true, ...range, ...more };
   const file = { pid: 7, driven, ranNs: 1e9, counters: COUNTERS };
   const drive = { policy, actuator: 'emulated' };
-  const seen = { counted: COUNTED, energy: { kind: 'measured', joules: 12.5 } };
+  const seen = { counted: COUNTED, energy: { kind: 'measured', joules: 12.5 }, raised: [] };
   const summary = summarize(drive, [file], seen);
   assertValid('boost', summary);
   const recent = { ...summary.requests, percentilesNs: { 50: 1e6, 99.9: 4e6 } };

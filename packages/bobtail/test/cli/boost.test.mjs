@@ -175,6 +175,7 @@ test('frequencies are those of the lever', () => {
 
 const COUNTERS = {
   looks: 1,
+  lookingNs: 20e3,
   boosts: 4,
   boostedNs: 250e6,
   forCollection: 3,
@@ -248,7 +249,7 @@ test('energy is the model of the paper where it has points, else untold', () => 
   assert.deepEqual(renderSummary(other), [
     'EMULATED frequency · 4 boosts · boosted 250 ms (25.0 %)',
     '1 process not boosted: other',
-    'p · 3 for collections · 1 for a long event',
+    'p · 3 for collections · 1 for a long event · 1 look of 20.0 µs',
     'a',
   ]);
 });

@@ -35,6 +35,7 @@ const CASES = [
   [['whatif', '.', '--latency', '1ms'], 64, 'bobtail: --latency goes with --policy (1ms)'],
   [['whatif', '.', '--domain', 'own'], 64, 'bobtail: --domain goes with --policy (own)'],
   [['whatif', '.', '--budget', '2'], 64, 'bobtail: --budget goes with --policy (2)'],
+  [['whatif', '.', '--look', '9us'], 64, 'bobtail: --look goes with --policy (9us)'],
   [['record', '--', 'no-such-command'], 127, 'bobtail: command not found (no-such-command)'],
   [['record', '--', './plain'], 126, 'bobtail: cannot run: permission denied (./plain)'],
   [

@@ -199,6 +199,18 @@ test('a policy that can hardly pay for a look boosts for a shorter time', async 
   assert.ok(shares[1] < shares[0] && shares[0] > 0, shares.join());
 });
 
+test('what counts is how many looks a budget pays for, not how dear each of them is', async () => {
+  const policy = ['--policy', 'queue-boost:window=16,hold=0ns', '--budget'];
+  const [dear, few] = await Promise.all(
+    [
+      ['1', '--look', '150us'],
+      ['0.1', '--look', '15us'],
+    ].map(async (looks) => (await whatIf(grouped, ...policy, ...looks)).scenarios[0]),
+  );
+  assert.equal(dear.name, 'budget=1,look=150us,policy=queue-boost:window=16,hold=0ns');
+  assert.deepEqual(dear.policy, few.policy);
+});
+
 test('one loop that shares its lever with nobody is as without sharing', async () => {
   const policies = ['combined:window=16', 'rubik', 'oracle:tail=50'];
   const flags = policies.flatMap((one) => ['--policy', one]);

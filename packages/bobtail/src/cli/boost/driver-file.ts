@@ -18,6 +18,8 @@ export interface Driven {
 /** What the driver did. */
 export interface DriverCounters {
   readonly looks: number;
+  /** CPU time of the looks, with waking up for them. */
+  readonly lookingNs: number;
   readonly boosts: number;
   readonly boostedNs: number;
   /** Boosts by why they began; one may have several reasons. */

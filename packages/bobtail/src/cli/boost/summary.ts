@@ -125,6 +125,7 @@ export function summarize(
 function sumOf(one: DriverCounters, other: DriverCounters): DriverCounters {
   return {
     looks: one.looks + other.looks,
+    lookingNs: one.lookingNs + other.lookingNs,
     boosts: one.boosts + other.boosts,
     boostedNs: one.boostedNs + other.boostedNs,
     forCollection: one.forCollection + other.forCollection,
@@ -174,9 +175,19 @@ export function renderSummary(summary: BoostSummary): string[] {
     parts.join(' · '),
     ...(refusedProcesses === 0 ? [] : [`${whole} not boosted: ${refused}`]),
     ...(summary.requests === null ? [] : [renderRequests(summary.requests)]),
-    `${policy}${told.map(([count, why]) => ` · ${formatCount(count)} ${why}`).join('')}`,
+    [
+      policy,
+      ...told.map(([count, why]) => `${formatCount(count)} ${why}`),
+      renderLooks(counters),
+    ].join(' · '),
     ...(summary.about === null ? [] : [summary.about]),
   ];
+}
+
+/** As `whatif --look` takes what one costs. */
+function renderLooks({ looks, lookingNs }: DriverCounters): string {
+  const each = looks > 0 ? ` of ${formatDuration(lookingNs / looks)}` : '';
+  return `${countOf(looks, 'look')}${each}`;
 }
 
 function renderEnergy(energy: Energy): string {

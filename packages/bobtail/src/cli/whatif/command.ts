@@ -10,6 +10,7 @@ interface WhatIfFlags {
   latency?: string;
   domain?: string;
   budget?: string;
+  look?: string;
   tail?: string;
   html?: string;
   json?: boolean;
@@ -17,8 +18,9 @@ interface WhatIfFlags {
 }
 
 /** A policy in the language of changes, with what its lever is like, and how often it looks. */
-function policyScenario(policy: string, { latency, domain, budget }: WhatIfFlags): string {
-  const lever = Object.entries({ latency, domain, budget }).filter(
+function policyScenario(policy: string, flags: WhatIfFlags): string {
+  const { latency, domain, budget, look } = flags;
+  const lever = Object.entries({ latency, domain, budget, look }).filter(
     ([, value]) => value !== undefined,
   );
   return [...lever, ['policy', policy]].map((one) => one.join('=')).join(',');
@@ -49,12 +51,13 @@ export function addWhatIf(program: Command): void {
       '--budget <percent>',
       'of the time that the loop works, for looking; or none (default: 1)',
     )
+    .option('--look <duration>', 'CPU time of one look, as boost tells it (default: 15us)')
     .option('--tail <percentile>', 'where the tail begins (default: 99.9)')
     .option('--html <file>', 'write the answer as an HTML page')
     .option('--json', 'the answer as JSON')
     .option('-q, --quiet', 'no progress', false)
     .action(async (folder: string, flags: WhatIfFlags) => {
-      for (const name of ['latency', 'domain', 'budget'] as const) {
+      for (const name of ['latency', 'domain', 'budget', 'look'] as const) {
         const value = flags[name];
         if (value !== undefined && flags.policy.length === 0) {
           throw new Failure('usage', `--${name} goes with --policy`, value);

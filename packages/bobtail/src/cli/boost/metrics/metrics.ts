@@ -54,7 +54,7 @@ export function metricsOf({ summary, counted, recent }: Live): Metric[] {
   ]);
   const metrics: Metric[] = [info];
   if (counters !== null) {
-    const { boosts, boostedNs } = counters;
+    const { boosts, boostedNs, lookingNs } = counters;
     const reasons = {
       collection: counters.forCollection,
       queue_length: counters.forQueueLength,
@@ -70,6 +70,7 @@ export function metricsOf({ summary, counted, recent }: Live): Metric[] {
       counter('bobtail_boosted_seconds_total', 'Time at peak', 's', boostedNs / NS_PER_S),
       counter('bobtail_driven_seconds_total', 'Time with a driver', 's', drivenNs / NS_PER_S),
       counter('bobtail_looks_total', 'Looks at the loops', '1', counters.looks),
+      counter('bobtail_looking_seconds_total', 'CPU time of looks', 's', lookingNs / NS_PER_S),
       counter('bobtail_lever_refusals_total', 'Refused by the lever', '1', counters.refused),
     );
   }
