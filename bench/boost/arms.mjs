@@ -14,6 +14,7 @@ export const ARMS = {
   combined: { policy: 'combined', isTuned: true, label: 'Combined' },
   deadline: { policy: 'deadline', isTuned: true, label: 'deadline (ours)' },
   'deadline-10': { policy: 'deadline:share=0.1', isTuned: true, label: 'deadline, share 0.1' },
+  'deadline-05': { policy: 'deadline:share=0.05', isTuned: true, label: 'deadline, share 0.05' },
   'deadline-07': { policy: 'deadline:share=0.07', isTuned: true, label: 'deadline, share 0.07' },
   'a-a': { policy: 'static:base', label: 'static 2.6 GHz again (A/A)' },
   aided: { policy: 'static:base', isAided: true, label: "static 2.6 GHz, with V8's helpers" },

@@ -131,6 +131,13 @@ async function recordAll(environment) {
   return true;
 }
 
+/** What a look cost live, as `whatif --look` takes it; nothing where that was not told. */
+function lookOf(service) {
+  const mean = (figure) => liveMean(values.out, { service, arm: 'combined', figure });
+  const ns = Math.round(mean('lookingNs') / mean('looks'));
+  return ns > 0 ? ['--look', `${ns}ns`] : [];
+}
+
 /** Replays a recording under the policies of the arms that have its flags. */
 async function replay(cell) {
   const isTuned = cell.kind === 'tuned';
@@ -138,7 +145,7 @@ async function replay(cell) {
     ([, arm]) => arm.policy !== BASE_POLICY && Boolean(arm.isTuned) === isTuned,
   );
   const policies = arms.flatMap(([, { policy }]) => ['--policy', policy]);
-  const args = ['whatif', recordingOf(cell), '--json', ...policies];
+  const args = ['whatif', recordingOf(cell), '--json', ...lookOf(cell.service), ...policies];
   const answer = await answerTo(args);
   // Where this project lies is nobody's business.
   if (answer.run) answer.run.command = answer.run.command.map((word) => word.replace(root, ''));

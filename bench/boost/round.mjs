@@ -121,7 +121,7 @@ class Contender {
       cpuShare: tally.sum('cpuNs') / wallNs,
       othersCpuShare: tally.sum('othersNs') / wallNs,
       stolenShare: tally.sum('stolenNs') / wallNs,
-      boosts: after.counters.boosts - this.before.counters.boosts,
+      ...sinceThen(after.counters, this.before.counters, ['boosts', 'looks', 'lookingNs']),
       boostedShare: share,
       ranNs: wallNs,
       energy: { kind: 'modelled', relativeToBase: 1 + premium(after) * share },
@@ -129,6 +129,10 @@ class Contender {
       latenciesOfAllTurns: ofAllTurns.toText(),
     };
   }
+}
+
+function sinceThen(now, then, names) {
+  return Object.fromEntries(names.map((name) => [name, now[name] - then[name]]));
 }
 
 /** What a boost costs more than the base, by the paper's points. */

@@ -427,7 +427,11 @@ function addBoost(program: Command): void {
     .description('Runs a command unchanged and raises its speed when its tail is at stake.')
     .argument('<command...>', 'the command, best after --')
     .passThroughOptions()
-    .option('--policy <policy>', 'such as gc-boost or queue-boost:k=3', 'combined')
+    .addOption(
+      new Option('--policy <policy>', 'such as gc-boost or queue-boost:k=3')
+        .default('combined')
+        .env('BOBTAIL_POLICY'),
+    )
     .addOption(new Option('--actuator <lever>', 'the lever').choices(ACTUATORS).default('auto'))
     .option('--bobtaild <socket>', 'only through the bobtaild that listens there')
     .option('--frequencies <base,peak>', 'of cpufreq and emulated, in GHz (emulated: 2.6,4)')

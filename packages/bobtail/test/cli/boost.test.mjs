@@ -153,6 +153,17 @@ for (const [flags, message] of [
   });
 }
 
+test('a policy of the environment is taken where none is typed', async () => {
+  const env = { BOBTAIL_POLICY: 'queue-boost:k=0' };
+  const command = ['--', process.execPath, '-e', '0'];
+  const refused = await runBobtail(['boost', ...command], { env });
+  assert.equal(refused.code, 64, refused.stderr);
+  assert.match(refused.stderr, /character 15: k is "0", not a number from 1 to 100/);
+  const typed = ['boost', '--policy', 'gc-boost', '--actuator', 'emulated', ...command];
+  const { code, stderr } = await runBobtail(typed, { env });
+  assert.equal(code, 0, stderr);
+});
+
 test('frequencies are those of the lever', () => {
   const flags = {
     policy: 'static',
