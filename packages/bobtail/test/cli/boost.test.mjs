@@ -131,17 +131,22 @@ test('what never listens is told', async () => {
   assert.equal(stderr, '  not boosted: no Node.js server listened\n');
 });
 
+const EMULATED = ['--actuator', 'emulated'];
 for (const [flags, message] of [
   [['--policy', 'rubik'], /rubik is for replays only \(bobtail whatif --policy rubik\)/],
   [['--policy', 'warp'], /there is no policy "warp"; there are static, gc-boost/],
   [['--policy', 'queue-boost:k=0'], /character 15: k is "0", not a number from 1 to 100/],
   [['--actuator', 'warp'], /'warp' is invalid/],
   [['--frequencies', '4,2'], /--frequencies takes two in GHz.*\(4,2\)/],
-  [['--latency', 'soon'], /--latency takes a duration from 0ns to 1s.*\(soon\)/],
-  [['--latency', '2s'], /--latency takes a duration from 0ns to 1s.*\(2s\)/],
-  [['--latency', '1'], /--latency takes a duration/],
+  [['--latency', 'soon', ...EMULATED], /--latency takes a duration from 0ns to 1s.*\(soon\)/],
+  [['--latency', '2s', ...EMULATED], /--latency takes a duration from 0ns to 1s.*\(2s\)/],
+  [['--latency', '1', ...EMULATED], /--latency takes a duration/],
+  [['--latency', '1ms'], /--latency goes with --actuator emulated \(1ms\)/],
+  [['--cpu', '0'], /--cpu goes with --actuator emulated \(0\)/],
+  [['--actuator', 'quota', '--frequencies', '2,3'], /does not go with --actuator quota \(2,3\)/],
+  [['--bobtaild', 'x', '--frequencies', '2,3'], /does not go with a bobtaild, .* \(2,3\)/],
   [['--budget', '0'], /--budget takes per cent.*\(0\)/],
-  [['--cpu', '-1'], /--cpu takes the number of a CPU \(-1\)/],
+  [['--cpu', '-1', ...EMULATED], /--cpu takes the number of a CPU \(-1\)/],
 ]) {
   test(`${flags.join(' ')} is refused before anything starts`, async () => {
     const command = [process.execPath, '-e', 'console.log("started")'];

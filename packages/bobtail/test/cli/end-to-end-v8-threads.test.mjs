@@ -12,7 +12,7 @@ import { fixture, reportOf, startRecording } from './recordings.mjs';
 const NAMED_SINCE = 24;
 const SECONDS = 14;
 /** Where nothing tells them apart, nothing comes of a longer one. */
-const SECONDS_UNNAMED = 2;
+const SECONDS_UNNAMED = 5;
 const PLANTED = ['--no-wasm-lazy-compilation', '--no-wasm-dynamic-tiering'];
 /** What V8's threads do of themselves. */
 const IDLE = ['--no-opt', '--no-maglev', '--single-threaded-gc'];

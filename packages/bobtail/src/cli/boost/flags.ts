@@ -44,6 +44,16 @@ export const ACTUATORS = [
   'energy-preference',
 ] as const;
 
+/** They move no frequency that could be told. */
+const WITHOUT_FREQUENCIES: ReadonlySet<string> = new Set([
+  'intel-pstate',
+  'intel-min-perf',
+  'energy-preference',
+  'uclamp',
+  'quota',
+  'burst',
+]);
+
 /** Which lever, and who has it. Throws a `Failure`. */
 export function parseLever({ actuator, bobtaild, leverRoot }: DriveFlags): LeverWish {
   if (actuator === 'emulated' && bobtaild !== undefined) {
@@ -59,6 +69,7 @@ export function parseLever({ actuator, bobtaild, leverRoot }: DriveFlags): Lever
 /** What the driver is told. Throws a `Failure`. */
 export function parseDrive(flags: DriveFlags): DriveOptions {
   const { policy, actuator, frequencies, latency, cpu, budget } = flags;
+  requireApplicable(flags);
   return {
     policy,
     actuator,
@@ -67,6 +78,27 @@ export function parseDrive(flags: DriveFlags): DriveOptions {
     ...(cpu === undefined ? {} : { cpu: parseCpu(cpu) }),
     ...parseBudget(budget),
   };
+}
+
+/** An option that would change nothing is refused: who typed it believes it does. */
+function requireApplicable({ actuator, frequencies, latency, cpu, bobtaild }: DriveFlags): void {
+  for (const [name, value] of Object.entries({ latency, cpu })) {
+    if (value !== undefined && actuator !== 'emulated') {
+      throw new Failure('usage', `--${name} goes with --actuator emulated`, value);
+    }
+  }
+  if (frequencies === undefined) return;
+  if (WITHOUT_FREQUENCIES.has(actuator)) {
+    throw new Failure(
+      'usage',
+      `--frequencies does not go with --actuator ${actuator}`,
+      frequencies,
+    );
+  }
+  if (actuator === 'bobtaild' || bobtaild !== undefined) {
+    const what = '--frequencies does not go with a bobtaild, whose configuration has them';
+    throw new Failure('usage', what, frequencies);
+  }
 }
 
 /** Who is told metrics. Throws a `Failure`. */
