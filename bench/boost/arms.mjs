@@ -1,5 +1,17 @@
 // What is compared: the paper's schemes (VEE'19, Tables 6 and 7), each as a policy and V8 flags.
 
+/** At the base with another young generation than it has: for `tune.mjs` to choose from. */
+const SEMI_SPACES_MB = [1, 4, 8, 32, 64];
+const semiSpaces = SEMI_SPACES_MB.map((mb) => [
+  `semi-${mb}`,
+  {
+    policy: 'static:base',
+    flags: semiSpace(mb),
+    label: `static 2.6 GHz, semi-space ${mb} MB`,
+    isExtra: true,
+  },
+]);
+
 /**
  * Full speed stands for 4.0 GHz, as `boost --actuator emulated` has it by default. A speed that is
  * held is for the turns of that arm only, over a service at the base.
@@ -12,16 +24,35 @@ export const ARMS = {
   'gc-boost-tuned': { policy: 'gc-boost', isTuned: true, label: 'GC-Boost (after tuning)' },
   'queue-boost': { policy: 'queue-boost', label: 'Queue Boost' },
   combined: { policy: 'combined', isTuned: true, label: 'Combined' },
-  deadline: { policy: 'deadline', isTuned: true, label: 'deadline (ours)' },
-  'deadline-10': { policy: 'deadline:share=0.1', isTuned: true, label: 'deadline, share 0.1' },
-  'deadline-05': { policy: 'deadline:share=0.05', isTuned: true, label: 'deadline, share 0.05' },
-  'deadline-07': { policy: 'deadline:share=0.07', isTuned: true, label: 'deadline, share 0.07' },
+  deadline: deadline(0.14, { isExtra: true }),
+  'deadline-10': deadline(0.1, { isExtra: true }),
+  'deadline-07': deadline(0.07, { isExtra: true }),
+  'deadline-05': deadline(0.05),
   'a-a': { policy: 'static:base', label: 'static 2.6 GHz again (A/A)' },
-  aided: { policy: 'static:base', isAided: true, label: "static 2.6 GHz, with V8's helpers" },
+  aided: {
+    policy: 'static:base',
+    isAided: true,
+    label: "static 2.6 GHz, with V8's helpers",
+    isExtra: true,
+  },
+  ...Object.fromEntries(semiSpaces),
 };
-/** Not asked for by name: what is not of the comparison with the paper. */
-const EXTRA = 'aided';
-export const USUAL = Object.keys(ARMS).filter((name) => name !== EXTRA);
+/** Not the extra ones, which are to be asked for by name. */
+export const USUAL = Object.keys(ARMS).filter((name) => !ARMS[name].isExtra);
+
+function semiSpace(mb) {
+  return `--min-semi-space-size=${mb} --max-semi-space-size=${mb}`;
+}
+
+/** Ours. */
+function deadline(share, more = {}) {
+  return {
+    policy: `deadline:share=${share}`,
+    isTuned: true,
+    label: `deadline, share ${share}`,
+    ...more,
+  };
+}
 
 /** What everything is compared with. */
 export const BASE = 'static-2.6';
@@ -38,27 +69,25 @@ export function armsOf(names) {
 
 /** V8's helpers take the one core from the loop: half of it for the 40 ms of each marking. */
 const UNAIDED = '--single-threaded-gc';
+/** The young generation of the base. */
+export const BASE_SEMI_SPACE = semiSpace(16);
 /**
  * Flags of all arms, so that two of a kind collect alike. V8 sizes the young generation by what
  * happens to survive and the old one by how fast it is just now: of two of the same, one collected
  * 58 times and the other 167. Idle, it would put collections off until a turn. What it grows by
  * between two collections of everything is small, so that a round has more than a few.
  */
-const ALIKE = [
-  '--no-memory-reducer',
-  '--min-semi-space-size=16',
-  '--max-semi-space-size=16',
-  '--heap-growing-percent=50',
-];
+const ALIKE = ['--no-memory-reducer', ...BASE_SEMI_SPACE.split(' '), '--heap-growing-percent=50'];
 /** Those of the base's Node. */
 export const BASE_FLAGS = [UNAIDED, ...ALIKE];
-/** Flags that stand for the paper's GC-Tuning, unless others are given with `--tuned`. */
-export const TUNED = '--min-semi-space-size=4 --max-semi-space-size=4';
+/** Flags that stand for the paper's GC-Tuning, where `tune.mjs` chose none and none are given. */
+export const TUNED = semiSpace(4);
 
 /** Those of an arm's Node; `tuned` as it is on the command line. */
-export function flagsOf({ isTuned, isAided }, tuned) {
+export function flagsOf({ isTuned, isAided, flags: own }, tuned) {
   const flags = isAided ? ALIKE : BASE_FLAGS;
-  return isTuned ? [...flags, ...tuned.split(' ')] : flags;
+  const more = own ?? (isTuned ? tuned : undefined);
+  return more === undefined ? flags : [...flags, ...more.split(' ')];
 }
 
 /** Services like the paper's kinds of application. */

@@ -16,11 +16,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { bobtail } from '../harness/bobtail.mjs';
-import { ARMS, BASE, BASE_POLICY, BASE_SPEED, flagsOf, SERVICES, TUNED } from './arms.mjs';
+import { ARMS, BASE, BASE_POLICY, BASE_SPEED, flagsOf, SERVICES } from './arms.mjs';
 import { liveMean } from './cells.mjs';
 import { atFrequency, record } from './held.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { driven } from './shared-lever.mjs';
+import { tunedFlags } from './tuned.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
 const { values } = parseArgs({
@@ -28,7 +29,7 @@ const { values } = parseArgs({
     recordings: text('2'),
     requests: text('50000'),
     services: text(Object.keys(SERVICES).join(',')),
-    tuned: text(TUNED),
+    tuned: { type: 'string' },
     'seconds-max': text('0'),
     node: text(join('node_modules', 'node24', 'bin', 'node')),
     out: text(join('bench', 'runs', `${new Date().toISOString().slice(0, 10)}-boost`)),
@@ -45,6 +46,7 @@ const KEPT_MIN = 0.95;
 const NOT_REPLAYABLE = 81;
 const KINDS = ['plain', 'tuned'];
 
+const tuned = tunedFlags(values.out, values.tuned);
 const isOverdue = overdueAfter(Number(values['seconds-max']));
 
 const services = values.services.split(',');
@@ -59,7 +61,7 @@ const answerOf = (cell) => join(values.out, 'predicted', `${nameOf(cell)}.json`)
 
 /** Records a service at the base speed. */
 function recordAtBase({ service, kind, folder, seed, ratePerS, seconds }, environment) {
-  const flags = flagsOf({ isTuned: kind === 'tuned' }, values.tuned);
+  const flags = flagsOf({ isTuned: kind === 'tuned' }, tuned(service));
   const load = { ratePerS, seconds, seed };
   const how = { service, folder, node: values.node, flags, environment };
   return driven(() => atFrequency(2.6, () => record({ ...how, ...load })));

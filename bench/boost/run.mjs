@@ -19,11 +19,12 @@ import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffl
 import { collectsAlone, LOAD_CORE, SERVER_CORE, yieldToDatabases } from '../harness/cpu.mjs';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { StallWatch } from '../harness/stalls.mjs';
-import { armsOf, SERVICES, TUNED, USUAL } from './arms.mjs';
+import { armsOf, SERVICES, USUAL } from './arms.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { calibratedRate } from './rate.mjs';
 import { takeRound } from './round.mjs';
 import { driven } from './shared-lever.mjs';
+import { tunedFlags } from './tuned.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
 const { values } = parseArgs({
@@ -34,7 +35,7 @@ const { values } = parseArgs({
     arms: text(USUAL.join(',')),
     latency: text('20us'),
     workers: text('0'),
-    tuned: text(TUNED),
+    tuned: { type: 'string' },
     'seconds-max': text('0'),
     node: text(join('node_modules', 'node24', 'bin', 'node')),
     out: text(join('bench', 'runs', `${new Date().toISOString().slice(0, 10)}-boost`)),
@@ -66,7 +67,7 @@ async function roundOf(service, round, arms, context) {
   const seed = round * 1000 + 7;
   const how = { ...context, service, latency: values.latency };
   return takeRound({
-    ...{ ...how, tuned: values.tuned, sent: Number(values.requests), seed },
+    ...{ ...how, tuned: tuned(service), sent: Number(values.requests), seed },
     ...{ ratePerS: await calibratedRate(how), arms: shuffled(arms, seededRandom(seed)) },
   });
 }
@@ -106,12 +107,14 @@ async function takeRounds(context) {
 function describe() {
   const version = execFileSync(values.node, ['-p', 'process.versions.node'], { encoding: 'utf8' });
   const host = `${cpus()[0].model}, ${cpus().length} CPUs, Linux ${release()}`;
-  const { requests: count, tuned, latency } = values;
-  const about = { node: version.trim(), host, requests: Number(count), tuned, latency };
+  const { requests: count, latency } = values;
+  const flags = Object.fromEntries(services.map((service) => [service, tuned(service)]));
+  const about = { node: version.trim(), host, requests: Number(count), tuned: flags, latency };
   writeFileSync(join(values.out, 'about.json'), `${JSON.stringify(about, null, 2)}\n`);
 }
 
 collectsAlone();
 mkdirSync(join(values.out, 'rounds'), { recursive: true });
 const services = values.services.split(',');
+const tuned = tunedFlags(values.out, values.tuned);
 await besideDatabases(services, run);

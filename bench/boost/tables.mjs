@@ -235,7 +235,10 @@ function longWaitsTable(all) {
 
 const about = JSON.parse(readFileSync(join(folder, 'about.json'), 'utf8'));
 process.stdout.write(`Node ${about.node}, ${about.host}; EMULATED frequency; tuned: `);
-process.stdout.write(`\`${about.tuned}\`. *Energy is modelled by the paper's points.\n`);
+// One for all in older runs.
+const tuned = typeof about.tuned === 'string' ? { all: about.tuned } : about.tuned;
+const told = Object.entries(tuned).map(([service, flags]) => `${service} \`${flags}\``);
+process.stdout.write(`${told.join(', ')}. *Energy is modelled by the paper's points.\n`);
 const single = [];
 const clusters = [];
 for (const [service, arms] of cellsIn(folder)) {
