@@ -137,13 +137,15 @@ test('who has no lever of its own is given the one of this machine, with a folde
   mkdirSync(folder);
   // A tree without anything stands for a user without rights.
   const wish = { actuator: 'cpufreq', root: makeFolder(t) };
-  const lever = await findLever(wish, { policy: 'static:peak' }, folder, host.socket);
+  const drive = { policy: 'static:peak', baseKhz: 2_000_000, peakKhz: 3_000_000 };
+  const lever = await findLever(wish, drive, folder, host.socket);
   assert.equal(lever.refused, undefined);
   assert.deepEqual(
     [lever.drive.actuator, lever.drive.socket],
     ['cpufreq-min-max', host.socket],
     'its own bobtaild had taken the folder along',
   );
+  assert.match(lever.about, /--frequencies changes nothing: those of a bobtaild are in its config/);
   assert.ok(existsSync(folder), 'processes tell there what they do');
 });
 

@@ -1,7 +1,7 @@
 /** `boost`: the service runs as ever, and what the policy did is told. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -157,6 +157,36 @@ for (const [flags, message] of [
     assert.equal(stderr.trim().split('\n').length, 1);
   });
 }
+
+test('a summary that cannot be written is told before the service starts', async (t) => {
+  const cwd = makeFolder(t);
+  const command = [process.execPath, '-e', 'console.log("started")'];
+  for (const [out, message] of [
+    ['none/boost.json', /^bobtail: cannot write: no such file or folder \(none\/boost\.json\)\n$/],
+    ['.', /^bobtail: cannot write: is a folder \(\.\)\n$/],
+  ]) {
+    const args = ['boost', '--actuator', 'emulated', '--out', out, '--', ...command];
+    const { code, stdout, stderr } = await runBobtail(args, { cwd });
+    assert.deepEqual([code, stdout], [73, ''], stderr);
+    assert.match(stderr, message);
+  }
+});
+
+test('a summary that cannot be written any more is an exit code', async (t) => {
+  const cwd = makeFolder(t);
+  const script = 'require("node:fs").rmSync("gone", { recursive: true })';
+  for (const [ends, expected] of [
+    [0, 73],
+    [3, 3],
+  ]) {
+    mkdirSync(join(cwd, 'gone'));
+    const command = [process.execPath, '-e', `${script}; process.exit(${ends})`];
+    const args = ['boost', '--actuator', 'emulated', '--out', 'gone/boost.json', '--', ...command];
+    const { code, stderr } = await runBobtail(args, { cwd });
+    assert.equal(code, expected, stderr);
+    assert.match(stderr, /bobtail: cannot write: no such file or folder \(gone\/boost\.json\)/);
+  }
+});
 
 test('a policy of the environment is taken where none is typed', async () => {
   const env = { BOBTAIL_POLICY: 'queue-boost:k=0' };

@@ -4,12 +4,10 @@
  * The service comes first, as for `record`: it gets its own stdio, signals and exit code, and what
  * cannot be boosted runs unboosted, with the reason in one line.
  */
-import { writeFileSync } from 'node:fs';
 import type { DriveOptions } from '../../agent/boost/settings';
 import { canonicalPolicy } from '../analysis';
 import { StatusLine, tell } from '../console';
 import { EXIT_CODES, type ExitName } from '../exit-codes';
-import { writeFailure } from '../failure';
 import type { Outcome } from '../json/run';
 import { checkAgent } from '../record/agent-environment';
 import { checkNodeVersion, nodeVersionOf } from '../record/command';
@@ -23,6 +21,7 @@ import { type Live, LiveBoost, type Watched } from './live';
 import { type Listeners, startTelling } from './metrics/telling';
 import { endOwnFolder, makeOwnFolder } from './own-folder';
 import { type BoostSummary, renderRequests, renderSummary } from './summary';
+import { requireWritable, writeSummary } from './summary-file';
 
 /** What the user asked for. */
 export interface BoostOptions {
@@ -44,6 +43,7 @@ const WORKERS_MS = 1_000;
 /** Runs the command and ends this process as it ended. Rejects with a `Failure`. */
 export async function boost(options: BoostOptions): Promise<void> {
   const policy = canonicalPolicy(options.drive.policy);
+  if (options.out !== undefined) requireWritable(options.out);
   checkAgent();
   const node = await nodeVersionOf(options.command);
   if (node !== undefined) {
@@ -116,8 +116,9 @@ async function runWith(
     }
     await live.ask();
     const { summary } = live.now();
-    leave(summary, options, isDriven);
-    return { outcome, trouble: troubleOf(summary) };
+    const written = leave(summary, options, isDriven);
+    const trouble = troubleOf(summary);
+    return { outcome, trouble: trouble === 'ok' ? written : trouble };
   } finally {
     live.end();
     status.clear();
@@ -150,18 +151,13 @@ function formatElapsed(startMs: number): string {
   return formatDuration((performance.now() - startMs) * NS_PER_MS);
 }
 
-function leave(summary: BoostSummary, { out, quiet }: BoostOptions, isDriven: boolean): void {
+/** Tells the summary, and writes it where that was asked for. */
+function leave(summary: BoostSummary, { out, quiet }: BoostOptions, isDriven: boolean): ExitName {
   // That there is no lever was told before the service started.
   if (!quiet && isDriven) {
     for (const line of renderSummary(summary)) {
       tell(`  ${line}`);
     }
   }
-  if (out !== undefined) {
-    try {
-      writeFileSync(out, `${JSON.stringify(summary, null, 2)}\n`);
-    } catch (error) {
-      tell(`bobtail: ${writeFailure(error, out).message}`);
-    }
-  }
+  return out === undefined ? 'ok' : writeSummary(summary, out);
 }

@@ -130,10 +130,20 @@ function found(
   keeper?: Keeper,
 ): Lever {
   const kind = chosen.chosen ?? '';
-  const others = whyNot.length === 0 ? '' : ` (${whyNot.join('; ')})`;
+  const isOwn = keeper !== undefined;
+  const whys = [...whyNot, ...unusedFrequencies(kind, drive, isOwn)];
+  const others = whys.length === 0 ? '' : ` (${whys.join('; ')})`;
   const about = `lever ${kind}: ${chosen.about ?? ''}${others}`;
   const own = keeper === undefined ? {} : { keeper };
   return { drive: { ...drive, actuator: kind, socket }, about, isFound: true, ...own };
+}
+
+/** Why they change nothing, where `auto` came to a lever that does not take them. */
+function unusedFrequencies(kind: string, { baseKhz }: DriveOptions, isOwn: boolean): string[] {
+  if (baseKhz === undefined) return [];
+  const sentence = '--frequencies changes nothing:';
+  if (!isOwn) return [`${sentence} those of a bobtaild are in its configuration`];
+  return WITH_FREQUENCIES.has(kind) ? [] : [`${sentence} ${kind} has none`];
 }
 
 function keeperArgs(word: string, drive: DriveOptions, root: string | undefined): string[] {
