@@ -189,8 +189,9 @@ test('a target is told with what came of it, and each number of types by itself'
 test('a policy that can hardly pay for a look boosts for a shorter time', async () => {
   const policy = ['--policy', 'queue-boost:window=16,hold=0ns'];
   const [free, bounded] = await Promise.all(
-    [[], ['--budget', '0.001']].map(async (budget) => {
-      const [scenario] = (await whatIf(grouped, ...policy, ...budget)).scenarios;
+    // The default pays for so few that which of two boosts longer is this recording's affair.
+    ['none', '0.001'].map(async (budget) => {
+      const [scenario] = (await whatIf(grouped, ...policy, '--budget', budget)).scenarios;
       return scenario;
     }),
   );
