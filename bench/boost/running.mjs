@@ -1,8 +1,13 @@
 // A server of an experiment on a core of its own, and its end.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { ordinaryPriority } from '../harness/cpu.mjs';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { descendants, ordinaryPriority } from '../harness/cpu.mjs';
 import { listening } from '../harness/listening.mjs';
+
+const LOOK_MS = 50;
+const WORKERS_MS = 5_000;
 
 /**
  * A command of Node that listens; it is told to stop with this process, too. It has a channel to
@@ -30,10 +35,33 @@ export class Running {
     Object.assign(this, { child, abandon, port, pid });
   }
 
+  /** Ends it, and waits for the workers of a cluster, which end after it and tell until then. */
   async stop() {
-    const ended = once(this.child, 'exit');
     process.off('exit', this.abandon);
+    const { pid, exitCode, signalCode } = this.child;
+    if (exitCode !== null || signalCode !== null) return;
+    const workers = descendants(pid);
+    const ended = once(this.child, 'exit');
     this.child.kill('SIGTERM');
     await ended;
+    await Promise.all(workers.map(gone));
+  }
+}
+
+/** Waits for the end of a process that is nobody's child any more, and ends one that does not. */
+async function gone(pid) {
+  for (let waitedMs = 0; isRunning(pid); waitedMs += LOOK_MS) {
+    if (waitedMs === WORKERS_MS) process.kill(pid, 'SIGKILL');
+    await sleep(LOOK_MS);
+  }
+}
+
+/** Not one that has ended and is not reaped: whose children they are now may never do that. */
+function isRunning(pid) {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes(error.code)) return false;
+    throw error;
   }
 }
