@@ -24,7 +24,7 @@ export const ARMS = {
   'gc-boost-tuned': { policy: 'gc-boost', isTuned: true, label: 'GC-Boost (after tuning)' },
   'queue-boost': { policy: 'queue-boost', label: 'Queue Boost' },
   combined: { policy: 'combined', isTuned: true, label: 'Combined' },
-  deadline: deadline(0.14, { isExtra: true }),
+  'deadline-14': deadline(0.14, { isExtra: true }),
   'deadline-10': deadline(0.1, { isExtra: true }),
   'deadline-07': deadline(0.07, { isExtra: true }),
   'deadline-05': deadline(0.05),

@@ -34,6 +34,7 @@ export async function driven(take) {
       return await take();
     } catch (error) {
       if (!(error instanceof NotDriven) || refusals === REFUSALS_MAX) throw error;
+      process.stderr.write(`again, since nothing was driven: ${error.message}\n`);
     }
   }
 }
@@ -85,8 +86,15 @@ export class SharedLever {
     return { raisedNs, ofNs };
   }
 
-  /** Holds a speed for an arm that has one, until `stop()`: for a server that nobody asks. */
-  async hold(policy) {
+  /**
+   * Holds a speed for an arm that has one, until `stop()`: for a server that nobody asks. Tries
+   * again by itself, or a whole round would be begun anew for one speed that was off for a moment.
+   */
+  hold(policy) {
+    return driven(() => this.#holdOnce(policy));
+  }
+
+  async #holdOnce(policy) {
     const folder = mkdtempSync(join(tmpdir(), 'bobtail-bench-hold-'));
     const env = boostEnv(folder, { ...this.drive, policy });
     const running = await Running.start([join(here, 'idle.mjs')], { env, core: LOAD_CORE });

@@ -3,6 +3,8 @@
 //! A modelled figure is a different thing from a counted one, so the two are different types and
 //! every answer says which it is.
 
+mod power_events;
+mod powercap;
 pub mod rapl;
 
 use serde::Serialize;
@@ -13,7 +15,7 @@ use crate::host::Host;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EnergyKind {
-    /// The processor's counters, through powercap.
+    /// The processor's counters, through powercap or perf.
     Rapl,
     /// The paper's three points.
     Modelled,
@@ -35,13 +37,13 @@ pub fn energy_sources(host: &Host) -> Vec<EnergySource> {
     let rapl = match rapl::Rapl::open(host) {
         Ok(rapl) => EnergySource {
             kind: EnergyKind::Rapl,
-            about: format!("powercap: {}", rapl.names().collect::<Vec<_>>().join(", ")),
+            about: rapl.about(),
             is_available: true,
             why_not: None,
         },
         Err(error) => EnergySource {
             kind: EnergyKind::Rapl,
-            about: "powercap".to_owned(),
+            about: "powercap or perf".to_owned(),
             is_available: false,
             why_not: Some(error.to_string()),
         },

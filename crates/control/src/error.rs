@@ -68,8 +68,10 @@ pub enum ControlError {
         expected: f64,
         measured: f64,
     },
-    #[error("powercap has no package of a processor that counts energy")]
+    #[error("neither powercap nor perf has a package of a processor that counts energy")]
     NoCounter,
+    #[error("perf_event_open of {}: {cause}{}", event.display(), remedy_of_perf(cause))]
+    Perf { event: PathBuf, cause: io::Error },
     #[error("{lever} is off: expected {expected:.3} of full speed, found {measured:.3}")]
     Off {
         lever: LeverKind,
@@ -95,6 +97,7 @@ impl ControlError {
             Self::Unavailable { .. } => "BOBTAIL_LEVER_UNAVAILABLE",
             Self::NoEffect { .. } => "BOBTAIL_LEVER_NO_EFFECT",
             Self::NoCounter => "BOBTAIL_ENERGY_NO_COUNTER",
+            Self::Perf { .. } => "BOBTAIL_ENERGY_PERF",
             Self::Off { .. } => "BOBTAIL_LEVER_OFF",
         }
     }
@@ -116,6 +119,16 @@ impl ControlError {
             cause.raw_os_error(),
             Some(libc::ENOENT | libc::ENODEV | libc::ESRCH)
         )
+    }
+}
+
+/// Likewise of a counter of perf.
+fn remedy_of_perf(cause: &io::Error) -> &'static str {
+    match cause.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => {
+            "; it needs root, CAP_PERFMON, or kernel.perf_event_paranoid of 0"
+        }
+        _ => "",
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::atomic::AtomicU32;
 
 /// File systems whose files are settings: sysfs, cgroup v1 and v2, proc.
@@ -183,6 +183,48 @@ pub(crate) fn set_clamps(thread: i32, min: u32, max: u32) -> io::Result<()> {
     checked(result as libc::c_int)?;
     Ok(())
 }
+
+/// What `perf_event_open` takes (`struct perf_event_attr` as of its first version).
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+struct CounterAttributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint_type: u32,
+    breakpoint_address: u64,
+}
+
+/// Counts an event of a CPU, whoever runs there, in a counter that reads as 8 bytes.
+pub(crate) fn count(kind: u32, config: u64, cpu: u32) -> io::Result<File> {
+    let attributes = CounterAttributes {
+        kind,
+        size: size_of::<CounterAttributes>() as u32,
+        config,
+        ..CounterAttributes::default()
+    };
+    // SAFETY: `attributes` is readable and tells its own size; the other arguments are numbers.
+    let descriptor = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            &attributes,
+            -1,
+            cpu as libc::c_int,
+            -1,
+            PERF_FLAG_FD_CLOEXEC,
+        )
+    };
+    let descriptor = checked(descriptor as libc::c_int)?;
+    // SAFETY: the call gave the descriptor to nobody else.
+    Ok(unsafe { File::from_raw_fd(descriptor) })
+}
+
+const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
 
 /// Keeps signals of the process away from the calling thread.
 pub(crate) fn block_signals() {

@@ -123,7 +123,11 @@ fn cpus_in(host: &Host, place: &Place) -> Result<BTreeSet<u32>, ControlError> {
     }
 }
 
-fn parse_cpus(host: &Host, place: &Place, text: &str) -> Result<BTreeSet<u32>, ControlError> {
+pub(crate) fn parse_cpus(
+    host: &Host,
+    place: &Place,
+    text: &str,
+) -> Result<BTreeSet<u32>, ControlError> {
     match parse_list(text) {
         Some(cpus) => Ok(cpus.into_iter().collect()),
         None => Err(ControlError::Malformed {

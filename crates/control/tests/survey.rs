@@ -7,6 +7,7 @@ use bobtail_control::survey::{Choice, Family, Target, open};
 use bobtail_control::{Actuator, Asked, ControlError, Domain, Host, LeverKind};
 use bobtail_policy::Speed;
 use bobtail_testkit::fake_kernel::{FakeKernel, FakePolicy, Fault};
+use std::time::{Duration, Instant};
 
 fn target() -> Target {
     Target {
@@ -158,7 +159,7 @@ fn rapl_counts_a_package_once_that_two_interfaces_tell() {
     zone("intel-rapl-mmio:0", 7_000);
     zone("intel-rapl:0", 900);
     let mut rapl = Rapl::open(&kernel.host()).unwrap();
-    assert_eq!(rapl.names().count(), 1);
+    assert_eq!(rapl.about(), "powercap: package-0");
     zone("intel-rapl-mmio:0", 7_049);
     zone("intel-rapl:0", 950);
     assert_eq!(rapl.used_uj().unwrap(), 50);
@@ -195,6 +196,55 @@ fn rapl_counts_packages_and_survives_a_counter_that_wraps() {
     assert_eq!(rapl.used_uj().unwrap(), 70);
     kernel.remove("sys/class/powercap/intel-rapl:0/energy_uj");
     assert!(rapl.used_uj().unwrap_err().is_gone());
+}
+
+/// A tree in which the clock of CPU 0 stands for the energy of its package, 1 J in each second: an
+/// event that every kernel counts.
+fn power_events(kernel: &FakeKernel, kind: &str, event: &str) {
+    let put = |file: &str, text: &str| {
+        kernel.put(&format!("sys/bus/event_source/devices/power/{file}"), text);
+    };
+    put("type", kind);
+    put("cpumask", "0");
+    put("events/energy-pkg", event);
+    put("events/energy-pkg.scale", "1.0e-9");
+}
+
+#[test]
+fn rapl_is_counted_through_perf_where_powercap_has_none() {
+    let kernel = FakeKernel::default();
+    power_events(&kernel, "1", "event=0x00");
+    let host = kernel.host();
+    assert_eq!(energy_sources(&host)[0].about, "perf: package-0");
+    let opened = Instant::now();
+    let mut rapl = Rapl::open(&host).unwrap();
+    let first_uj = rapl.used_uj().unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    let used_uj = first_uj + rapl.used_uj().unwrap();
+    let most_uj = opened.elapsed().as_micros() as u64;
+    assert!(
+        (49_000..=most_uj).contains(&used_uj),
+        "{used_uj} of {most_uj}"
+    );
+}
+
+#[test]
+fn an_event_that_perf_does_not_count_is_told_with_its_file() {
+    let kernel = FakeKernel::default();
+    let why = || energy_sources(&kernel.host())[0].why_not.clone().unwrap();
+    assert!(why().starts_with("neither powercap nor perf"), "{}", why());
+    power_events(&kernel, "1", "umask=0x02");
+    assert!(
+        why().contains("energy-pkg is \"umask=0x02\", not an event"),
+        "{}",
+        why()
+    );
+    power_events(&kernel, "4000000000", "event=0x02");
+    assert!(
+        why().contains("perf_event_open of") && why().contains("energy-pkg: No such"),
+        "{}",
+        why()
+    );
 }
 
 /// A virtual machine, on which every frequency is as fast.

@@ -6,12 +6,13 @@
 pub(crate) mod listener;
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
     AddressFamily, MsgFlags, SockFlag, SockType, UnixAddr, connect, recv, send, socket,
 };
@@ -71,6 +72,30 @@ pub(crate) fn receive_frame<'a>(
     } else {
         MsgFlags::MSG_DONTWAIT
     };
-    let length = recv(stream.as_raw_fd(), buffer, flags)?;
+    let started = Instant::now();
+    let length = match recv(stream.as_raw_fd(), buffer, flags) {
+        Err(Errno::EINTR) => {
+            wait_on(stream, started)?;
+            recv(stream.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT)?
+        }
+        received => received?,
+    };
     Ok(&buffer[..length])
+}
+
+/// The rest of a wait that began then: a signal, or a stop and a continue, ends one that has a bound
+/// (`signal(7)`), and to begin it anew would make it longer.
+fn wait_on(stream: &UnixStream, started: Instant) -> io::Result<()> {
+    let bound = stream.read_timeout()?;
+    loop {
+        let left = bound.map(|bound| bound.saturating_sub(started.elapsed()));
+        let left = left.map_or(PollTimeout::NONE, |left| {
+            left.try_into().unwrap_or(PollTimeout::MAX)
+        });
+        let mut ready = [PollFd::new(stream.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut ready, left) {
+            Err(Errno::EINTR) => {}
+            told => return Ok(told.map(drop)?),
+        }
+    }
 }

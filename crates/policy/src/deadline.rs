@@ -63,7 +63,7 @@ pub struct Deadline {
 impl Default for Deadline {
     fn default() -> Self {
         Self {
-            share: 0.14,
+            share: 0.05,
             chance: 0.5,
             collections: Collections::All,
             hold_ns: 0,

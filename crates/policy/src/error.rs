@@ -19,10 +19,7 @@ pub struct PolicyError {
 pub enum Problem {
     #[error("there is no policy \"{name}\"; there are {known}")]
     UnknownPolicy { name: String, known: String },
-    #[error(
-        "{name} is for replays only (bobtail whatif --policy {name}), since no live sensor tells \
-         what it decides by; live there are {known}"
-    )]
+    #[error("{name} is for replays only (bobtail whatif --policy {name}); live there are {known}")]
     ReplayOnly { name: String, known: String },
     #[error("{policy} has no setting \"{key}\"; it has {known}")]
     UnknownSetting {

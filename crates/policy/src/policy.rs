@@ -47,8 +47,8 @@ const POLICIES: [(&str, Parse); 5] = [
     }),
 ];
 
-/// Schemes of `crates/sim` that are no policies: they need to know requests.
-const REPLAY_ONLY: [&str; 3] = ["oracle", "adrenaline", "rubik"];
+/// Schemes of `crates/sim` that are no policies: they need to know requests, or turn some away.
+const REPLAY_ONLY: [&str; 4] = ["oracle", "adrenaline", "rubik", "gci"];
 
 impl Policy {
     /// The names there are.

@@ -26,7 +26,7 @@ fn settings_have_defaults_and_every_policy_writes_all_of_them() {
         ),
         (
             "deadline:chance=0.3",
-            "deadline:share=0.14,chance=0.3,collections=all,hold=0ns,period=200us",
+            "deadline:share=0.05,chance=0.3,collections=all,hold=0ns,period=200us",
         ),
     ];
     for (text, whole) in cases {
@@ -47,8 +47,7 @@ fn a_refusal_says_what_where_and_what_would_be_right() {
         (
             "rubik:tail=99",
             "policy \"rubik:tail=99\", character 1: rubik is for replays only (bobtail whatif \
-             --policy rubik), since no live sensor tells what it decides by; live there are \
-             static, gc-boost, queue-boost, combined, deadline",
+             --policy rubik); live there are static, gc-boost, queue-boost, combined, deadline",
         ),
         (
             "queue-boost:k=0.5",

@@ -15,20 +15,21 @@ use crate::foresight::Foresight;
 use crate::ledger::Ledger;
 use crate::model::Model;
 use crate::policy_outcome::percentile_ns;
-use crate::replay::{at_base_speed, replay_ahead, replay_all};
+use crate::replay::{AtBase, Replayed, at_base_speed, replay_ahead, replay_all};
 use crate::rubik::Rubik;
 use crate::scenario::Scenario;
 use crate::scheme::{Drive, Scheme};
 
+/// The tail that an energy is spent for, where enough requests lie beyond it.
+const TAIL_WITHIN: f64 = 99.9;
 /// Targets are told in whole ones.
 const TARGET_UNIT_NS: u64 = 1_000;
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Ahead {
-    /// Of each loop and request at base speed: how long it takes, and when it comes. Nothing for
-    /// schemes that do not look ahead.
-    base: Vec<Vec<(u64, Ns)>>,
+    /// Of each loop and request at base speed. Nothing for schemes that do not look ahead.
+    base: Vec<Vec<AtBase>>,
     aim: Option<Aim>,
 }
 
@@ -36,11 +37,35 @@ pub(crate) struct Ahead {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Aim {
     /// Requests that take so long at base speed.
-    Slow { from_ns: u64 },
+    Slow { from_ns: u64, since: Since },
     /// Requests of types that are likely to be in the tail, most likely first.
     Types(Vec<TypeChance>),
     /// That a percentile of the latency is at most this.
     Target { percentile: f64, latency_ns: u64 },
+}
+
+/// From when on to boost for a request. It may be slow for what the loop did before it came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    Arrival,
+    /// Or for as long before that as it takes, as far as the loop did not sleep.
+    Before,
+    /// Or since the loop slept.
+    Backlog,
+}
+
+impl Since {
+    const ALL: [Self; 3] = [Self::Arrival, Self::Before, Self::Backlog];
+
+    fn of(self, one: &AtBase) -> Ns {
+        match self {
+            Self::Arrival => one.came_ns,
+            Self::Before => one
+                .busy_since_ns
+                .max(one.came_ns.saturating_sub(one.latency_ns)),
+            Self::Backlog => one.busy_since_ns,
+        }
+    }
 }
 
 /// How likely requests of a type are to be in the tail at base speed.
@@ -79,7 +104,10 @@ impl Ahead {
                 let from_ns = tail_ns(models, &base, tail);
                 let ahead = Self {
                     base,
-                    aim: Some(Aim::Slow { from_ns }),
+                    aim: Some(Aim::Slow {
+                        from_ns,
+                        since: Since::Arrival,
+                    }),
                 };
                 return match energy {
                     Some(budget) => ahead.within(budget, models, scenario, components),
@@ -108,8 +136,8 @@ impl Ahead {
         }
     }
 
-    /// For as many requests, slowest first, as there is energy for. More of them take more, but
-    /// for a boost here and there that makes others shorter; what is kept was within the budget.
+    /// For as many requests, slowest first, as there is energy for, each boosted since when the
+    /// tail comes out shortest.
     fn within(
         mut self,
         budget: f64,
@@ -117,12 +145,38 @@ impl Ahead {
         scenario: &Scenario,
         components: &Components,
     ) -> Self {
+        let percentile = supported(models, TAIL_WITHIN);
+        let tail_ns = |loops: Vec<Replayed>| {
+            let latencies = loops.into_iter().flat_map(|one| one.latencies_ns);
+            percentile_ns(latencies.collect(), percentile).unwrap_or(0)
+        };
+        let each = Since::ALL.map(|since| {
+            self.spend(since, budget, models, scenario, components);
+            let loops = replay_ahead(models, scenario, components, &self);
+            (tail_ns(loops), self.aim.clone())
+        });
+        // Of equals the first, which boosts least.
+        let best = each.into_iter().min_by_key(|one| one.0);
+        self.aim = best.and_then(|one| one.1);
+        self
+    }
+
+    /// Aims at as many requests, slowest first, as there is energy for. More of them take more, but
+    /// for a boost here and there that makes others shorter; what is kept was within the budget.
+    fn spend(
+        &mut self,
+        since: Since,
+        budget: f64,
+        models: &[Model],
+        scenario: &Scenario,
+        components: &Components,
+    ) {
         let counted = models.iter().zip(&self.base).flat_map(|(model, base)| {
             let counts = model.requests.iter().map(|one| one.counts);
             base.iter().zip(counts).filter(|one| one.1)
         });
         // Who is in no percentile, since the host disturbed it, is not worth energy.
-        let mut slowest: Vec<u64> = counted.map(|(one, _)| one.0).collect();
+        let mut slowest: Vec<u64> = counted.map(|(one, _)| one.latency_ns).collect();
         slowest.sort_unstable_by(|a, b| b.cmp(a));
         slowest.dedup();
         // So many are known to be within it, and one more than so many not to be.
@@ -135,9 +189,10 @@ impl Ahead {
             let count = within + (beyond - within) / 2;
             self.aim = Some(Aim::Slow {
                 from_ns: from_ns(count),
+                since,
             });
             let mut ledger = Ledger::default();
-            let loops = replay_ahead(models, scenario, components, &self);
+            let loops = replay_ahead(models, scenario, components, self);
             loops.iter().for_each(|one| ledger.add(&one.ledger));
             if ledger.relative_energy() <= budget {
                 within = count;
@@ -147,8 +202,8 @@ impl Ahead {
         }
         self.aim = Some(Aim::Slow {
             from_ns: from_ns(within),
+            since,
         });
-        self
     }
 
     fn none() -> Self {
@@ -172,17 +227,17 @@ impl Ahead {
     ) -> Option<Box<dyn Follower>> {
         let base = || self.base[number].iter();
         match self.aim.as_ref()? {
-            Aim::Slow { from_ns } => {
-                let marked = base()
-                    .zip(&model.requests)
-                    .map(|(&(ns, came_ns), request)| (came_ns, request.counts && ns >= *from_ns));
+            Aim::Slow { from_ns, since } => {
+                let marked = base().zip(&model.requests).map(|(one, request)| {
+                    (since.of(one), request.counts && one.latency_ns >= *from_ns)
+                });
                 Some(Box::new(Foresight::of(marked, Sees::Work)))
             }
             Aim::Types(types) => {
                 let is_boosted =
                     |route: u32| types.iter().any(|one| one.route == route && one.is_boosted);
                 let routes = model.requests.iter().map(|one| is_boosted(one.route));
-                let marked = base().map(|one| one.1).zip(routes);
+                let marked = base().map(|one| one.came_ns).zip(routes);
                 Some(Box::new(Foresight::of(marked, Sees::Requests)))
             }
             &Aim::Target {
@@ -198,20 +253,20 @@ impl Ahead {
 }
 
 /// The latency at which the tail of what counts begins.
-fn tail_ns(models: &[Model], base: &[Vec<(u64, Ns)>], tail: f64) -> u64 {
+fn tail_ns(models: &[Model], base: &[Vec<AtBase>], tail: f64) -> u64 {
     let requests = models.iter().flat_map(|one| &one.requests);
     let counted = requests.zip(base.iter().flatten());
     let counted = counted.filter(|(request, _)| request.counts);
-    percentile_ns(counted.map(|(_, base)| base.0).collect(), tail).unwrap_or(u64::MAX)
+    percentile_ns(counted.map(|(_, base)| base.latency_ns).collect(), tail).unwrap_or(u64::MAX)
 }
 
 /// Types by how likely they are to be in the tail; so many of them are boosted.
-fn types_of(models: &[Model], base: &[Vec<(u64, Ns)>], tail: f64, types: u32) -> Vec<TypeChance> {
+fn types_of(models: &[Model], base: &[Vec<AtBase>], tail: f64, types: u32) -> Vec<TypeChance> {
     let tail_ns = tail_ns(models, base, tail);
     let mut by_route: BTreeMap<u32, TypeChance> = BTreeMap::new();
     let requests = models.iter().flat_map(|one| &one.requests);
     let counted = requests.zip(base.iter().flatten());
-    for (request, &(ns, _)) in counted.filter(|(request, _)| request.counts) {
+    for (request, one_at_base) in counted.filter(|(request, _)| request.counts) {
         let one = by_route.entry(request.route).or_insert(TypeChance {
             route: request.route,
             requests: 0,
@@ -219,7 +274,7 @@ fn types_of(models: &[Model], base: &[Vec<(u64, Ns)>], tail: f64, types: u32) ->
             is_boosted: false,
         });
         one.requests += 1;
-        one.in_tail += u64::from(ns >= tail_ns);
+        one.in_tail += u64::from(one_at_base.latency_ns >= tail_ns);
     }
     let mut all: Vec<TypeChance> = by_route.into_values().collect();
     let chance = TypeChance::chance;

@@ -11,6 +11,7 @@ use crate::components::Components;
 use crate::expression_error::{ExpressionError, SUGGESTED, nearest_of};
 use crate::scenario::{Scenario, WorkFactors};
 use crate::scheme::{Drive, ReplayedLever, Scheme};
+use crate::shedding::{self, Shedding};
 
 /// Factors of time that are taken.
 const FACTORS: RangeInclusive<f64> = 0.0..=100.0;
@@ -86,7 +87,16 @@ pub fn parse(text: &str, components: &Components) -> Result<Scenario, Expression
         }
     }
     if let Some(from) = policy_from {
-        let scheme = scheme(text, from, &policy[POLICY.len()..])?;
+        let policy = policy[POLICY.len()..].trim_end();
+        let (name, settings) = policy.split_once(':').unwrap_or((policy, ""));
+        if name == shedding::NAME {
+            // It moves no lever, so what is said of one says nothing to it.
+            let own = Shedding::parse(settings);
+            let own = own.map_err(|(at, problem)| (name.len() + 1 + at, problem));
+            scenario.shedding = Some(own.map_err(|error| of_policy(text, from, error))?);
+            return Ok(scenario);
+        }
+        let scheme = scheme(text, from, policy)?;
         scenario.drive = Some(Drive {
             scheme,
             lever,
@@ -107,21 +117,35 @@ pub(crate) fn policy_from(text: &str) -> Option<usize> {
 }
 
 fn scheme(text: &str, from: usize, policy: &str) -> Result<Scheme, ExpressionError> {
-    Scheme::parse(policy.trim_end()).map_err(|error| {
+    Scheme::parse(policy).map_err(|error| {
+        if !error.is_unknown {
+            return of_policy(text, from, (error.at, error.problem));
+        }
         let name = policy.split(':').next().unwrap_or("");
-        let all: Vec<String> = Scheme::names().map(str::to_owned).collect();
-        let (problem, suggestions) = if error.is_unknown {
-            (format!("unknown policy `{name}`"), nearest_of(name, &all))
-        } else {
-            (error.problem, Vec::new())
-        };
+        let all = Scheme::names().chain([shedding::NAME]).map(str::to_owned);
+        let suggestions = nearest_of(name, &all.collect::<Vec<_>>());
         ExpressionError::Policy {
             text: text.to_owned(),
-            at: text[..from + POLICY.len() + error.at].chars().count() + 1,
-            problem,
+            at: policy_at(text, from, error.at),
+            problem: format!("unknown policy `{name}`"),
             suggestions,
         }
     })
+}
+
+/// What is wrong with the settings of a policy, at a byte of it.
+fn of_policy(text: &str, from: usize, (at, problem): (usize, String)) -> ExpressionError {
+    ExpressionError::Policy {
+        text: text.to_owned(),
+        at: policy_at(text, from, at),
+        problem,
+        suggestions: Vec::new(),
+    }
+}
+
+/// The position in the whole text of a byte of the policy.
+fn policy_at(text: &str, from: usize, byte: usize) -> usize {
+    text[..from + POLICY.len() + byte].chars().count() + 1
 }
 
 /// The changes with the bytes at which they begin. Names of routes and resources have commas of

@@ -4,7 +4,9 @@ use bobtail_testkit::{Shape, Simulation};
 use proptest::prelude::*;
 
 use crate::model::{Action, EventIx, Model, Trigger};
-use crate::{Capture, Components, Ran, Replayed, Scenario, WorkFactors, replay, replay_told};
+use crate::{
+    Capture, Components, Ran, Replayed, Scenario, Shedding, WorkFactors, replay, replay_told,
+};
 
 /// A model of a trace that grew from this seed.
 pub(crate) fn grown(seed: u64, records: usize) -> (Model, Components) {
@@ -133,6 +135,31 @@ proptest! {
         let told = replay_told(&model, &scenario, &components);
         prop_assert_eq!(&told, &replay_told(&again, &scenario, &components));
         prop_assert_eq!(told.latencies_ns, replay(&model, &scenario, &components).latencies_ns);
+    }
+
+    #[test]
+    fn who_comes_while_nobody_is_let_in_is_turned_away_and_nobody_else(
+        seed in any::<u64>(),
+        change in change(),
+    ) {
+        let (model, components) = grown(seed, 6_000);
+        for shedding in [Shedding::Full, Shedding::All] {
+            let scenario = Scenario { shedding: Some(shedding), rate: 1.0, ..change.clone() };
+            let told = replay_told(&model, &scenario, &components);
+            prop_assert_eq!(told.ran.len(), model.events.len());
+            prop_assert!(told.latencies_ns.iter().all(|&ns| ns < 1 << 60));
+            for pair in told.closed.windows(2) {
+                prop_assert!(pair[0].to_ns <= pair[1].from_ns, "{:?}", pair);
+            }
+            for (request, &away) in model.counted().zip(&told.turned_away) {
+                let ran = told.ran.iter().find(|one| one.event == request.source);
+                let comes_ns = ran.expect("it ran").ready_ns.saturating_add_signed(-request.before_ns);
+                let within = |one: &crate::Closed| one.from_ns <= comes_ns && comes_ns < one.to_ns;
+                if let Trigger::Arrival { is_released: false, .. } = model.events[request.source as usize].trigger {
+                    prop_assert_eq!(away, told.closed.iter().any(within), "{}", comes_ns);
+                }
+            }
+        }
     }
 
     #[test]

@@ -26,6 +26,7 @@
 //! | `prediction`, `policy_outcome`, `sensitivity` | what came of it, and how sure that is |
 //! | `disturbed` | what the host disturbed is in no percentile |
 //! | `what_if` | the answer |
+//! | `shedding` | requests are turned away while a collection is due |
 //! | `scheme`, `pace`, `gear`, `domain`, `ledger` | a policy drives a lever, and what it takes |
 //! | `ahead`, `follower`, `foresight`, `rubik` | schemes that decide by requests |
 //! | `frontier` | which schemes no other beats in both tail and energy |
@@ -64,6 +65,7 @@ mod rubik;
 mod scenario;
 mod scheme;
 mod sensitivity;
+mod shedding;
 mod steps;
 mod sweep;
 mod triggers;
@@ -71,7 +73,7 @@ mod turns;
 mod uses;
 mod what_if;
 
-pub use ahead::{Aim, TypeChance};
+pub use ahead::{Aim, Since, TypeChance};
 pub use capture::{Capture, Log};
 pub use components::Components;
 pub use disturbed::{Disturbed, LeftOut};
@@ -87,5 +89,6 @@ pub use replay::{AllReplayed, Ran, Replayed, replay, replay_all, replay_told};
 pub use scenario::{Scenario, WorkFactors};
 pub use scheme::{Drive, ReplayedLever, Scheme};
 pub use sensitivity::Sensitivity;
+pub use shedding::{Closed, Shedding};
 pub use sweep::parse_each;
-pub use what_if::{Fidelity, Outcome, Saturated, WhatIf, WhatIfError, what_if};
+pub use what_if::{Fidelity, Outcome, Saturated, Shed, WhatIf, WhatIfError, what_if};

@@ -13,7 +13,8 @@ use crate::pool::Pool;
 pub(crate) type EventIx = u32;
 /// Of work: each has a factor.
 pub(crate) const CLASSES: usize = 6;
-/// The place of what a speed does not change, and of what no scenario does.
+/// The place of collections, of what a speed does not change, and of what no scenario does.
+pub(crate) const GC: usize = 1;
 pub(crate) const NOT_RUNNING: usize = 4;
 #[cfg(test)]
 pub(crate) const LOOP: usize = 5;

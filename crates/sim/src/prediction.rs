@@ -81,20 +81,31 @@ impl Sample {
 
     /// Latencies, sorted by block.
     pub fn sorted(&self, latencies_ns: &[u64]) -> Blocked {
+        self.sorted_served(latencies_ns, |_| true)
+    }
+
+    /// The same without those, by their place, that were not served.
+    pub fn sorted_served(&self, latencies_ns: &[u64], served: impl Fn(usize) -> bool) -> Blocked {
         let mut blocks = vec![Vec::new(); self.drawings[WHOLE].len()];
-        for (&block, &ns) in self.block.iter().zip(latencies_ns) {
+        let mut all = Vec::with_capacity(latencies_ns.len());
+        let each = self.block.iter().zip(latencies_ns).enumerate();
+        for (_, (&block, &ns)) in each.filter(|(at, _)| served(*at)) {
             blocks[block].push(ns);
+            all.push(ns);
         }
         blocks.iter_mut().for_each(|one| one.sort_unstable());
-        let mut all: Vec<u64> = latencies_ns.to_vec();
         all.sort_unstable();
         Blocked { blocks, all }
     }
 
-    /// The percentiles of a scenario, against those without a change.
+    /// The percentiles of a scenario that enough requests lie beyond in it, too, against those
+    /// without a change.
     pub fn predict(&self, unchanged: &Blocked, changed: &Blocked) -> Vec<Predicted> {
+        let count = changed.all.len() as u64;
+        let is_told = |one: &&f64| (count - rank(count, **one)) as f64 >= REQUESTS_BEYOND;
         self.percentiles
             .iter()
+            .filter(is_told)
             .map(|&one| self.percentile(one, unchanged, changed))
             .collect()
     }

@@ -6,6 +6,7 @@
 //! its recorded place, and the only thing that can move is the order.
 
 mod driven;
+mod shed;
 mod together;
 
 use bobtail_trace::record::Ns;
@@ -18,9 +19,11 @@ use crate::ledger::Ledger;
 use crate::model::{Action, EventIx, Model, NO_GATE, Phase, Trigger};
 use crate::pool::Line;
 use crate::scenario::{Scenario, scaled};
+use crate::shedding::Closed;
 use crate::turns::in_order;
 use crate::uses::Uses;
 use driven::Driven;
+use shed::Sifted;
 pub(crate) use together::replay_ahead;
 pub use together::replay_all;
 
@@ -29,6 +32,10 @@ pub use together::replay_all;
 pub struct Replayed {
     /// Of the requests after warm-up, in the order of [`Model::recorded_ns`].
     pub latencies_ns: Vec<u64>,
+    /// Which of these were turned away, whose latency is none; nothing where nobody was.
+    pub turned_away: Vec<bool>,
+    /// When.
+    pub closed: Vec<Closed>,
     /// Work for the loop by the time in which it came: from 1 on the loop never catches up.
     pub loop_use: f64,
     /// The same of the threads of the pool.
@@ -81,18 +88,38 @@ fn replay_one(
     run.run()
 }
 
-/// Of each request, those of warm-up too, without a policy: its latency, and when it comes.
+/// A request of a replay without a policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AtBase {
+    pub latency_ns: u64,
+    pub came_ns: Ns,
+    /// Since when the loop had not slept when it came; when it came, if the loop slept.
+    pub busy_since_ns: Ns,
+}
+
+/// Each request, those of warm-up too, without a policy.
 pub(crate) fn at_base_speed(
     model: &Model,
     scenario: &Scenario,
     components: &Components,
-) -> Vec<(u64, Ns)> {
+) -> Vec<AtBase> {
     let mut run = Run::new(model, scenario, components);
+    run.slept = Some(Vec::new());
     let mut batch: Vec<Due> = Vec::new();
     while run.turn(&mut batch) {}
+    let slept = run.slept.take().unwrap_or_default();
     let each = 0..model.requests.len();
-    each.map(|request| (run.latency_ns(request), run.came_ns(request)))
-        .collect()
+    each.map(|request| {
+        let came_ns = run.came_ns(request);
+        let before = slept.partition_point(|&(from_ns, _)| from_ns <= came_ns);
+        let woke_ns = before.checked_sub(1).map_or(0, |at| slept[at].1);
+        AtBase {
+            latency_ns: run.latency_ns(request),
+            came_ns,
+            busy_since_ns: woke_ns.min(came_ns),
+        }
+    })
+    .collect()
 }
 
 /// Has run elsewhere.
@@ -120,8 +147,12 @@ struct Run<'a> {
     began_ns: Ns,
     uses: Uses,
     told: Option<Vec<Ran>>,
+    /// From when to when the loop slept, where that is asked for.
+    slept: Option<Vec<(Ns, Ns)>>,
     /// Where a policy drives a lever.
     driven: Option<Box<Driven>>,
+    /// Where requests are turned away.
+    sifted: Option<Box<Sifted>>,
 }
 
 impl<'a> Run<'a> {
@@ -144,9 +175,12 @@ impl<'a> Run<'a> {
             began_ns: 0,
             uses,
             told: None,
+            slept: None,
             driven: None,
+            sifted: None,
         };
         run.plan_arrivals(scenario);
+        run.sift(scenario, components);
         run
     }
 
@@ -210,11 +244,16 @@ impl<'a> Run<'a> {
         let counted = requests.filter(|(_, request)| request.counts);
         let latencies: Vec<u64> = counted.map(|(at, _)| self.latency_ns(at)).collect();
         let driven = self.driven.take();
+        let sifted = self.sifted.take().map(|one| one.finish(self.model));
+        let (closed, turned_away, spared_ns) = sifted.unwrap_or_default();
         Replayed {
             latencies_ns: latencies,
-            loop_use: driven
-                .as_ref()
-                .map_or(self.uses.of_loop, |driven| self.uses.share(driven.busy_ns)),
+            turned_away,
+            closed,
+            loop_use: driven.as_ref().map_or_else(
+                || self.uses.without(spared_ns),
+                |driven| self.uses.share(driven.busy_ns),
+            ),
             pool_use: self.uses.pool,
             ledger: driven.map(|one| one.pace.finish()).unwrap_or_default(),
             ran: self.told.unwrap_or_default(),
@@ -236,6 +275,9 @@ impl<'a> Run<'a> {
             };
             if let Some(driven) = &mut self.driven {
                 driven.pace.sleep(ready_ns);
+            }
+            if let Some(slept) = &mut self.slept {
+                slept.push((self.now, ready_ns));
             }
             if next_ns == Some(ready_ns) {
                 self.poll(ready_ns, batch);
@@ -310,6 +352,7 @@ impl<'a> Run<'a> {
             (false, false) => self.model.lead_busy_ns,
         };
         self.now = self.now.max(ready_ns);
+        let lead_ns = self.sifted_lead_ns(event, lead_ns);
         self.lead(event, lead_ns, woken);
         self.began_ns = self.now;
         let begin_ns = self.now;
@@ -330,6 +373,7 @@ impl<'a> Run<'a> {
                 end_ns: self.now,
             });
         }
+        self.open_again();
     }
 
     /// Steps whose own event was over before what they waited for.
@@ -345,6 +389,9 @@ impl<'a> Run<'a> {
 
     #[inline]
     fn step(&mut self, step: usize) {
+        if self.sifted.is_some() {
+            self.sift_step(step);
+        }
         if self.driven.is_some() {
             self.paced(step);
         } else {

@@ -5,6 +5,7 @@
 use crate::components::Components;
 use crate::model::{CLASSES, Wait};
 use crate::scheme::Drive;
+use crate::shedding::Shedding;
 
 /// Factors of the work of the loop thread.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,6 +53,8 @@ pub struct Scenario {
     pub pool: Option<u32>,
     /// A policy that drives a lever; the recording is at base speed.
     pub drive: Option<Drive>,
+    /// Requests are turned away while a collection is due.
+    pub shedding: Option<Shedding>,
     /// On top, by route.
     pub(crate) routes: Vec<(u32, WorkFactors)>,
     /// On top, by resource.
@@ -67,6 +70,7 @@ impl Scenario {
             rate: 1.0,
             pool: None,
             drive: None,
+            shedding: None,
             routes: Vec::new(),
             resources: Vec::new(),
         }

@@ -59,6 +59,14 @@ impl Uses {
         }
     }
 
+    /// Of the loop, if so much of the work is spared.
+    pub(crate) fn without(&self, spared_ns: u64) -> f64 {
+        match spared_ns {
+            0 => self.of_loop,
+            _ => self.share(self.work_ns.saturating_sub(spared_ns)),
+        }
+    }
+
     /// Of the loop, if it works so long for the same.
     pub(crate) fn share(&self, busy_ns: u64) -> f64 {
         self.of_loop * busy_ns as f64 / self.work_ns.max(1) as f64

@@ -19,6 +19,7 @@ use crate::replay::replay_all;
 use crate::scenario::Scenario;
 use crate::scheme::Drive;
 use crate::sensitivity::{Sensitivity, candidates};
+use crate::shedding::Closed;
 
 /// A percentile of the replay without a change may be so far from the recorded one.
 const OFF_AT_MOST: f64 = 0.02;
@@ -84,8 +85,22 @@ pub struct Outcome {
     pub pool_use: f64,
     /// What a policy did in it, where there is one.
     pub policy: Option<PolicyOutcome>,
-    /// None when saturated: the latency would grow for as long as the load lasts.
+    /// Who was turned away, where requests are.
+    pub shed: Option<Shed>,
+    /// Of who was served. None when saturated: the latency would grow for as long as the load lasts.
     pub percentiles: Vec<Predicted>,
+}
+
+/// Requests that were turned away.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Shed {
+    pub requests: u64,
+    /// Of all.
+    pub share: f64,
+    /// How often nobody was let in, and for how long at most.
+    pub times: u64,
+    pub longest_ns: u64,
 }
 
 /// What has more work than time.
@@ -134,6 +149,7 @@ pub fn what_if(
         let mut outcome = asking.outcome(name.clone(), &replayed, &unchanged);
         let policy = |drive| asking.policy(drive, &replayed);
         outcome.policy = scenario.drive.as_ref().map(policy);
+        outcome.shed = scenario.shedding.map(|_| Shed::of(&replayed));
         outcome
     });
     let outcomes: Vec<Outcome> = outcomes.collect();
@@ -159,10 +175,35 @@ struct Asking<'a> {
 /// What came of all loops of a recording.
 struct Sum {
     latencies_ns: Vec<u64>,
+    /// Which of them are none, where requests are turned away.
+    turned_away: Vec<bool>,
+    closed: Vec<Closed>,
     loop_use: f64,
     pool_use: f64,
     ledger: Ledger,
     aim: Option<Aim>,
+}
+
+impl Sum {
+    /// Whether a request was served, by its place.
+    fn served(&self) -> impl Fn(usize) -> bool + '_ {
+        |at| !self.turned_away.get(at).is_some_and(|away| *away)
+    }
+}
+
+impl Shed {
+    fn of(replayed: &Sum) -> Self {
+        let away = replayed.turned_away.iter().filter(|away| **away);
+        let requests = away.count() as u64;
+        let closed = replayed.closed.iter();
+        let lasted_ns = closed.map(|one| one.to_ns - one.from_ns);
+        Self {
+            requests,
+            share: requests as f64 / replayed.latencies_ns.len().max(1) as f64,
+            times: replayed.closed.len() as u64,
+            longest_ns: lasted_ns.max().unwrap_or(0),
+        }
+    }
 }
 
 /// Tail against energy of the schemes. One under which the load is too much has no percentile.
@@ -214,6 +255,8 @@ impl Asking<'_> {
         let replayed = replay_all(self.models, scenario, self.components);
         let mut all = Sum {
             latencies_ns: Vec::new(),
+            turned_away: Vec::new(),
+            closed: Vec::new(),
             loop_use: 0.0,
             pool_use: 0.0,
             ledger: Ledger::default(),
@@ -221,6 +264,8 @@ impl Asking<'_> {
         };
         for one in replayed.loops {
             all.latencies_ns.extend(one.latencies_ns);
+            all.turned_away.extend(one.turned_away);
+            all.closed.extend(one.closed);
             all.loop_use = all.loop_use.max(one.loop_use);
             all.pool_use = all.pool_use.max(one.pool_use);
             all.ledger.add(&one.ledger);
@@ -243,7 +288,8 @@ impl Asking<'_> {
         let percentiles = match saturated {
             Some(_) => Vec::new(),
             None => {
-                let changed = self.sample.sorted(&replayed.latencies_ns);
+                let served = replayed.served();
+                let changed = self.sample.sorted_served(&replayed.latencies_ns, served);
                 self.sample.predict(unchanged, &changed)
             }
         };
@@ -253,6 +299,7 @@ impl Asking<'_> {
             loop_use: replayed.loop_use,
             pool_use: replayed.pool_use,
             policy: None,
+            shed: None,
             percentiles,
         }
     }

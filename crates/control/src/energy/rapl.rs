@@ -1,28 +1,21 @@
-//! Energy as the processor counts it: RAPL, through powercap.
+//! Energy as the processor counts it: RAPL, through powercap or else through perf.
 //!
-//! Packages only, each once: their zones contain those of cores and memory, and a second interface
-//! may tell the same package again. The counters wrap around within minutes to hours, so they must
-//! be read more often than that.
+//! Powercap first, since the right to read a file can be given to a service and a counter of perf
+//! needs a capability; a kernel or a container may have either without the other.
 
+use crate::energy::power_events::PowerEvents;
+use crate::energy::powercap::Powercap;
 use crate::error::ControlError;
-use crate::host::{Host, Place};
-
-const DIRECTORY: &str = "class/powercap";
+use crate::host::Host;
 
 /// The packages of this machine, and what they used since it was opened.
 #[derive(Debug)]
-pub struct Rapl {
-    host: Host,
-    packages: Vec<Package>,
-}
+pub struct Rapl(Counters);
 
 #[derive(Debug)]
-struct Package {
-    name: String,
-    counter: Place,
-    /// The value after which the counter begins at 0 again.
-    last_value_uj: u64,
-    before_uj: u64,
+enum Counters {
+    Powercap(Powercap),
+    PowerEvents(PowerEvents),
 }
 
 impl Rapl {
@@ -30,40 +23,27 @@ impl Rapl {
     ///
     /// # Errors
     ///
-    /// When there are none, or a counter cannot be read: since 2020 only root may.
+    /// When there are none, or a counter cannot be read: since 2020 only root may. Of two that are
+    /// there and refuse, the error is that of powercap.
     pub fn open(host: &Host) -> Result<Self, ControlError> {
-        let mut packages: Vec<Package> = vec![];
-        let mut zones = host.list(&Place::sys(DIRECTORY))?;
-        // Some processors tell a package twice, also through MMIO; the one of the registers counts.
-        zones.sort_by_key(|zone| zone.starts_with("intel-rapl-mmio"));
-        for zone in zones {
-            let place = |file: &str| Place::sys(format!("{DIRECTORY}/{zone}/{file}"));
-            let name = host.read_if_there(&place("name"))?;
-            let is_known = |name: &str| packages.iter().any(|package| package.name == name);
-            let is_package = |name: &String| name.starts_with("package-") && !is_known(name);
-            let Some(name) = name.filter(is_package) else {
-                continue;
-            };
-            let counter = place("energy_uj");
-            packages.push(Package {
-                name,
-                last_value_uj: host.read_number(&place("max_energy_range_uj"))?,
-                before_uj: host.read_number(&counter)?,
-                counter,
-            });
+        let error = match Powercap::open(host) {
+            Ok(powercap) => return Ok(Self(Counters::Powercap(powercap))),
+            Err(error) => error,
+        };
+        match PowerEvents::open(host) {
+            Ok(events) => Ok(Self(Counters::PowerEvents(events))),
+            Err(of_perf) if matches!(error, ControlError::NoCounter) => Err(of_perf),
+            Err(_) => Err(error),
         }
-        if packages.is_empty() {
-            return Err(ControlError::NoCounter);
-        }
-        Ok(Self {
-            host: host.clone(),
-            packages,
-        })
     }
 
-    /// The packages.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.packages.iter().map(|package| package.name.as_str())
+    /// Through what it counts, and which packages.
+    pub fn about(&self) -> String {
+        let (through, names) = match &self.0 {
+            Counters::Powercap(powercap) => ("powercap", powercap.names().collect::<Vec<_>>()),
+            Counters::PowerEvents(events) => ("perf", events.names().collect()),
+        };
+        format!("{through}: {}", names.join(", "))
     }
 
     /// What all packages used since the last call, or since they were opened, in µJ.
@@ -72,16 +52,9 @@ impl Rapl {
     ///
     /// When a counter cannot be read any longer.
     pub fn used_uj(&mut self) -> Result<u64, ControlError> {
-        let mut sum_uj = 0_u64;
-        for package in &mut self.packages {
-            let now_uj: u64 = self.host.read_number(&package.counter)?;
-            let used_uj = match now_uj.checked_sub(package.before_uj) {
-                Some(used_uj) => used_uj,
-                None => now_uj + package.last_value_uj.saturating_sub(package.before_uj) + 1,
-            };
-            package.before_uj = now_uj;
-            sum_uj = sum_uj.saturating_add(used_uj);
+        match &mut self.0 {
+            Counters::Powercap(powercap) => powercap.used_uj(),
+            Counters::PowerEvents(events) => events.used_uj(),
         }
-        Ok(sum_uj)
     }
 }

@@ -48,6 +48,24 @@ fn components_are_found_by_name() {
 }
 
 #[test]
+fn who_is_turned_away_is_a_policy_without_a_lever() {
+    let all = parsed("gc=0.5,latency=1ms,policy=gci:collections=all");
+    assert_eq!((all.shedding, all.drive), (Some(Shedding::All), None));
+    assert_eq!(parsed("policy=gci").shedding, Some(Shedding::Full));
+    let told = error("gc=0.5,policy=gci:collections=young");
+    assert!(
+        told.contains("collections is \"young\", not full or all"),
+        "{told}"
+    );
+    assert!(told.contains("position 31"), "{told}");
+    assert!(
+        error("policy=gic").contains("gci"),
+        "{}",
+        error("policy=gic")
+    );
+}
+
+#[test]
 fn a_policy_comes_last_and_keeps_its_commas() {
     let all = parsed("rate=1.5,latency=1ms, policy=queue-boost:k=3,hold=2ms");
     let drive = all.drive.expect("a policy");

@@ -42,6 +42,16 @@ export interface TypeOutcome {
   readonly boosted: boolean;
 }
 
+/** Requests that were turned away while a collection was due. */
+export interface Shed {
+  readonly requests: number;
+  /** Of all. */
+  readonly share: number;
+  /** How often nobody was let in, and for how long at most. */
+  readonly times: number;
+  readonly longestNs: number;
+}
+
 /** What comes of one scenario. */
 export interface Outcome {
   readonly name: string;
@@ -50,6 +60,9 @@ export interface Outcome {
   readonly loopUse: number;
   readonly poolUse: number;
   readonly policy: PolicyOutcome | null;
+  /** Who was turned away; null where nobody is. */
+  readonly shed: Shed | null;
+  /** Of who was served. */
   readonly percentiles: readonly Predicted[];
 }
 

@@ -57,7 +57,7 @@ function scenarioRow(one: Outcome, answer: WhatIf): string[] {
   const cells = answer.percentiles.flatMap((percentile) => {
     const told = predictedOf(one, percentile);
     if (told === undefined) {
-      return ['saturated', ''];
+      return [one.saturated === null ? '–' : 'saturated', ''];
     }
     const interval = told.intervalNs ?? undefined;
     return [

@@ -5,6 +5,7 @@ import type {
   Outcome,
   Predicted,
   Sensitivity,
+  Shed,
   TypeOutcome,
   WhatIf,
 } from '../json/what-if';
@@ -98,9 +99,12 @@ export function saturationText(one: Outcome): string | undefined {
   );
 }
 
-/** What a policy aimed at and whether it came to that; which types it knew. */
-export function aimTexts({ policy, saturated }: Outcome): string[] {
+/** What a policy aimed at and whether it came to that; which types it knew; whom it turned away. */
+export function aimTexts({ policy, saturated, shed }: Outcome): string[] {
   const said: string[] = [];
+  if (shed !== null) {
+    said.push(shedText(shed));
+  }
   if (policy?.target && saturated === null) {
     const { percentile, latencyNs, reachedNs } = policy.target;
     const wanted = `${formatPercentile(percentile)} shall be ${formatDuration(latencyNs)}`;
@@ -114,6 +118,16 @@ export function aimTexts({ policy, saturated }: Outcome): string[] {
     said.push(`in the tail with a probability of ${shown}${rest}.`);
   }
   return said;
+}
+
+/** `2.1 % of the requests are turned away (14 times, for up to 52 ms); the percentiles are of …`. */
+function shedText({ requests, share, times, longestNs }: Shed): string {
+  if (requests === 0) {
+    return 'nobody is turned away.';
+  }
+  const often = `${times} ${times === 1 ? 'time' : 'times'}, for up to ${formatDuration(longestNs)}`;
+  const away = `${(share * 100).toFixed(2)} % of the requests are turned away`;
+  return `${away} (${often}); the percentiles are of the others.`;
 }
 
 function typeText({ route, tailChance, boosted }: TypeOutcome): string {

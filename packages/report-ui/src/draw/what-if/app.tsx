@@ -124,7 +124,7 @@ interface FigureProps {
 
 function Figure({ one, percentile, isBase }: FigureProps) {
   const told = predictedOf(one, percentile);
-  if (told === undefined) return <>saturated</>;
+  if (told === undefined) return <>{one.saturated === null ? '–' : 'saturated'}</>;
   return (
     <>
       {formatInterval(told.latencyNs, told.intervalNs ?? undefined)}

@@ -1,0 +1,96 @@
+//! The replay while requests are turned away: what they would have done takes no time.
+//!
+//! Apart from the loop itself for the same reason as what a policy drives.
+
+use bobtail_trace::record::Ns;
+
+use super::Run;
+use crate::components::Components;
+use crate::model::{Action, EventIx, GC, Model, Trigger};
+use crate::scenario::{Scenario, scaled};
+use crate::shedding::{Closed, Door};
+
+/// What a replay has beside the rest where requests are turned away.
+pub(super) struct Sifted {
+    door: Door,
+    /// Of steps: what of them is a collection.
+    gc_ns: Vec<u64>,
+    /// Of collections before callbacks.
+    gc_factor: f64,
+}
+
+impl Sifted {
+    /// When nobody was let in, which requests were turned away, and the work that was spared.
+    pub(super) fn finish(self, model: &Model) -> (Vec<Closed>, Vec<bool>, u64) {
+        let spared_ns = self.door.spared_ns;
+        let (closed, turned_away) = self.door.finish(model);
+        (closed, turned_away, spared_ns)
+    }
+}
+
+impl Run<'_> {
+    /// Turns requests away, where the scenario says so. They come when they are planned to.
+    pub(super) fn sift(&mut self, scenario: &Scenario, components: &Components) {
+        let Some(shedding) = scenario.shedding else {
+            return;
+        };
+        let model = self.model;
+        let routes = scenario.by_route(components);
+        let gc_ns = model.steps.iter().map(|step| {
+            let factor = routes[model.route_of(step)][GC];
+            scaled(step.work_ns[GC], factor)
+        });
+        let comes_ns = model.requests.iter().map(|one| {
+            let source = one.source as usize;
+            match model.events[source].trigger {
+                Trigger::Arrival { .. } => {
+                    self.delay_ns[source].saturating_add_signed(-one.before_ns)
+                }
+                // Something in this process brings it: about when it did.
+                Trigger::Released { .. } | Trigger::Job { .. } => one.arrival_ns,
+            }
+        });
+        self.sifted = Some(Box::new(Sifted {
+            door: Door::new(shedding, comes_ns.collect()),
+            gc_ns: gc_ns.collect(),
+            gc_factor: scenario.work.gc,
+        }));
+    }
+
+    /// How long the loop's way to a callback takes without a collection that waits.
+    pub(super) fn sifted_lead_ns(&mut self, event: EventIx, lead_ns: u64) -> u64 {
+        let known = &self.model.events[event as usize];
+        let (Some(sifted), Some(kind)) = (&mut self.sifted, known.lead_gc_kind) else {
+            return lead_ns;
+        };
+        let gc_ns = scaled(known.lead_gc_ns, sifted.gc_factor).min(lead_ns);
+        lead_ns - gc_ns + sifted.door.lead_ns(kind, gc_ns, self.now)
+    }
+
+    /// Takes what waits and what is spared out of a step that begins now.
+    pub(super) fn sift_step(&mut self, step: usize) {
+        let Some(sifted) = &mut self.sifted else {
+            return;
+        };
+        let known = &self.model.steps[step];
+        let (work_ns, gc_ns) = (self.duration_ns[step], sifted.gc_ns[step]);
+        let takes_ns = sifted.door.takes_ns(known.request, work_ns, gc_ns);
+        self.duration_ns[step] = takes_ns;
+        match known.action {
+            Action::Collect(kind) => sifted
+                .door
+                .collect(kind, known.request, self.now + takes_ns),
+            Action::Collected => sifted.door.collected(),
+            Action::Sink(request) => sifted.door.answer(request),
+            _ => {}
+        }
+    }
+
+    /// After an event: collections for which nobody waits any more.
+    pub(super) fn open_again(&mut self) {
+        if let Some(sifted) = &mut self.sifted {
+            let until_ns: Ns = sifted.door.open_again(self.now);
+            self.now = until_ns;
+        }
+    }
+}
