@@ -1,10 +1,12 @@
 // What every experiment of this folder does around its cells: it runs in pieces, on the load's
-// core, beside the databases that its services need, and ends what it started. Both cores are kept
-// awake: one that sleeps is stopped for five times as long (`bench/stolen/awake.mjs`).
+// core, beside the databases that its services need, in memory that was touched before, and ends
+// what it started. Both cores are kept awake: one that sleeps is stopped for five times as long
+// (`bench/stolen/awake.mjs`).
 import { keepAwake } from '../../workloads/harness/awake.mjs';
 import { exitOnSignals } from '../../workloads/harness/exit-on-signals.mjs';
 import { startServices } from '../../workloads/harness/services.mjs';
 import { LOAD_CORE, pin } from '../harness/cpu.mjs';
+import { touchMemory } from '../harness/touched-memory.mjs';
 import { SERVICES } from './arms.mjs';
 
 /** Each child is ended with this process by a listener of its own. */
@@ -24,6 +26,7 @@ export async function besideDatabases(services, take) {
   exitOnSignals();
   process.setMaxListeners(CHILDREN_MAX);
   pin(process.pid, LOAD_CORE);
+  touchMemory();
   const needs = [...new Set(services.flatMap((name) => SERVICES[name].needs))];
   const databases = await startServices(needs);
   const letSleep = keepAwake();

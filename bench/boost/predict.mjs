@@ -10,7 +10,7 @@
 // which its loop is as busy as it was live, since recording costs more than sensing and the core is
 // not always as fast. A tuned arm is replayed on a recording with its flags: a replay cannot know
 // what V8 would collect.
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -147,7 +147,9 @@ async function replay(cell) {
     ([, arm]) => arm.policy !== BASE_POLICY && Boolean(arm.isTuned) === isTuned,
   );
   const policies = arms.flatMap(([, { policy }]) => ['--policy', policy]);
-  const args = ['whatif', recordingOf(cell), '--json', ...lookOf(cell.service), ...policies];
+  const { latency } = JSON.parse(readFileSync(join(values.out, 'about.json'), 'utf8'));
+  const lever = ['--latency', latency, ...lookOf(cell.service)];
+  const args = ['whatif', recordingOf(cell), '--json', ...lever, ...policies];
   const answer = await answerTo(args);
   // Where this project lies is nobody's business.
   if (answer.run) answer.run.command = answer.run.command.map((word) => word.replace(root, ''));

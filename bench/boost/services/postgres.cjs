@@ -1,6 +1,6 @@
-// Asks PostgreSQL for an eighth of its I/O, over a pool of connections; each answer takes a millisecond
-// and more, as of a database that reads its disk or is in another building: it sleeps for that, since
-// it shares its core with the load.
+// Asks PostgreSQL for an eighth of its I/O, over a pool of connections; each answer takes a
+// millisecond and more, as of a database that reads its disk or is in another building: it sleeps
+// for that, since it shares its core with the load.
 'use strict';
 
 const pg = require('pg');

@@ -105,14 +105,27 @@ impl Emulated {
     /// imitates one of these CPUs, or the speed
     /// is off by more than 7 % in each of three attempts.
     pub fn start(cpus: &[u32], asked: &Asked, emulation: Emulation) -> Result<Self, ControlError> {
+        Self::start_measured(cpus, asked, emulation, &mut calibration::gauge())
+    }
+
+    /// The same by another measure of speed than work that is done.
+    ///
+    /// # Errors
+    ///
+    /// As [`Emulated::start`], and what the gauge refuses.
+    pub fn start_measured(
+        cpus: &[u32],
+        asked: &Asked,
+        emulation: Emulation,
+        gauge: &mut dyn Gauge,
+    ) -> Result<Self, ControlError> {
         let mut emulated = Self::start_uncalibrated(cpus, asked, emulation)?;
-        let mut gauge = calibration::gauge();
-        let mut outcome = emulated.calibrate(&mut gauge);
+        let mut outcome = emulated.calibrate(gauge);
         for _ in 1..ATTEMPTS {
             if !matches!(outcome, Err(ControlError::Off { .. })) {
                 break;
             }
-            outcome = emulated.calibrate(&mut gauge);
+            outcome = emulated.calibrate(gauge);
         }
         outcome?;
         Ok(emulated)

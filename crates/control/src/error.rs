@@ -70,7 +70,7 @@ pub enum ControlError {
     },
     #[error("neither powercap nor perf has a package of a processor that counts energy")]
     NoCounter,
-    #[error("perf_event_open of {}: {cause}{}", event.display(), remedy_of_perf(cause))]
+    #[error("{} is not counted by perf: {cause}{}", event.display(), remedy_of_perf(cause))]
     Perf { event: PathBuf, cause: io::Error },
     #[error("{lever} is off: expected {expected:.3} of full speed, found {measured:.3}")]
     Off {
@@ -122,21 +122,21 @@ impl ControlError {
     }
 }
 
+/// What to do about an error of the kernel that most hosts give; empty for the others.
+fn remedy(cause: &io::Error) -> &'static str {
+    match cause.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => "; it needs root, or bobtaild",
+        Some(libc::EROFS) => "; a container mounts it read-only, bobtaild on the host can write it",
+        _ => "",
+    }
+}
+
 /// Likewise of a counter of perf.
 fn remedy_of_perf(cause: &io::Error) -> &'static str {
     match cause.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) => {
             "; it needs root, CAP_PERFMON, or kernel.perf_event_paranoid of 0"
         }
-        _ => "",
-    }
-}
-
-/// What to do about an error of the kernel that most hosts give; empty for the others.
-fn remedy(cause: &io::Error) -> &'static str {
-    match cause.raw_os_error() {
-        Some(libc::EACCES | libc::EPERM) => "; it needs root, or bobtaild",
-        Some(libc::EROFS) => "; a container mounts it read-only, bobtaild on the host can write it",
         _ => "",
     }
 }

@@ -275,3 +275,35 @@ fn a_cpu_is_imitated_once() {
     drop(lever);
     start(Emulation::default());
 }
+
+/// A CPU that is as fast whatever is taken from it.
+struct SameGauge;
+
+impl Gauge for SameGauge {
+    fn rate(&mut self, _: LeverKind, _: &[u32]) -> Result<f64, ControlError> {
+        Ok(1.0)
+    }
+}
+
+#[test]
+fn a_speed_that_stays_off_is_refused_and_the_cpu_is_free_again() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut refusals = 0;
+    while refusals < 2 {
+        let emulation = Emulation::default();
+        let cpus = [last_cpu()];
+        match Emulated::start_measured(&cpus, &Asked::default(), emulation, &mut SameGauge) {
+            Err(ControlError::Unavailable { why, .. }) if why.contains("another bobtail") => {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            Err(ControlError::Off {
+                expected, measured, ..
+            }) => {
+                assert!((expected - 0.65).abs() < 0.001, "{expected}");
+                assert_eq!(measured, 1.0);
+                refusals += 1;
+            }
+            outcome => panic!("{:?}", outcome.map(drop)),
+        }
+    }
+}

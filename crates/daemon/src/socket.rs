@@ -83,8 +83,8 @@ pub(crate) fn receive_frame<'a>(
     Ok(&buffer[..length])
 }
 
-/// The rest of a wait that began then: a signal, or a stop and a continue, ends one that has a bound
-/// (`signal(7)`), and to begin it anew would make it longer.
+/// The rest of a wait that began then: a signal, or a stop and a continue, ends one that has a
+/// bound (`signal(7)`), and to begin it anew would make it longer.
 fn wait_on(stream: &UnixStream, started: Instant) -> io::Result<()> {
     let bound = stream.read_timeout()?;
     loop {

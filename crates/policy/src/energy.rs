@@ -16,8 +16,9 @@ pub fn relative_power(ratio: f64) -> f64 {
     } else {
         (middle, high)
     };
-    let exponent = (to.1 / from.1).ln() / (to.0 / from.0).ln();
-    from.1 * (ratio.max(0.0) / from.0).powf(exponent)
+    // Not the standard library's, whose last bits differ from machine to machine.
+    let exponent = libm::log(to.1 / from.1) / libm::log(to.0 / from.0);
+    from.1 * libm::pow(ratio.max(0.0) / from.0, exponent)
 }
 
 /// Modelled energy of a run, as times at speeds.

@@ -196,13 +196,14 @@ impl<'a> Run<'a> {
         sink_ns.saturating_sub(self.came_ns(request))
     }
 
+    /// When something comes that came then, under another load.
+    fn with_load(&self, scenario: &Scenario, at_ns: Ns) -> Ns {
+        // What came before the first request is no load.
+        let after_ns = at_ns.saturating_sub(self.model.span_ns.0);
+        at_ns - after_ns + scaled(after_ns, 1.0 / scenario.rate)
+    }
+
     fn plan_arrivals(&mut self, scenario: &Scenario) {
-        let origin_ns = self.model.span_ns.0;
-        let with_load = |at_ns: Ns| {
-            // What came before the first request is no load.
-            let after_ns = at_ns.saturating_sub(origin_ns);
-            at_ns - after_ns + scaled(after_ns, 1.0 / scenario.rate)
-        };
         let mut arrivals = Vec::new();
         let mut timers = Vec::new();
         let mut done = Vec::new();
@@ -217,7 +218,7 @@ impl<'a> Run<'a> {
                 continue;
             };
             let since_ns = if is_load {
-                with_load(since_ns)
+                self.with_load(scenario, since_ns)
             } else {
                 since_ns
             };
@@ -245,16 +246,16 @@ impl<'a> Run<'a> {
         let latencies: Vec<u64> = counted.map(|(at, _)| self.latency_ns(at)).collect();
         let driven = self.driven.take();
         let sifted = self.sifted.take().map(|one| one.finish(self.model));
-        let (closed, turned_away, spared_ns) = sifted.unwrap_or_default();
+        let away = sifted.unwrap_or_default();
         Replayed {
             latencies_ns: latencies,
-            turned_away,
-            closed,
+            turned_away: away.turned_away,
+            closed: away.closed,
             loop_use: driven.as_ref().map_or_else(
-                || self.uses.without(spared_ns),
+                || self.uses.without(away.spared_ns),
                 |driven| self.uses.share(driven.busy_ns),
             ),
-            pool_use: self.uses.pool,
+            pool_use: self.uses.pool_without(away.spared_pool_ns),
             ledger: driven.map(|one| one.pace.finish()).unwrap_or_default(),
             ran: self.told.unwrap_or_default(),
         }
@@ -416,6 +417,7 @@ impl<'a> Run<'a> {
         let ix = event as usize;
         let known = &self.model.events[ix];
         let ready_ns = match known.trigger {
+            Trigger::Job { .. } if self.is_spared(self.delay_ns[ix]) => self.now,
             Trigger::Job { job } => {
                 let lead_ns = self.model.pool.jobs[job as usize].lead_ns;
                 let free_ns = self.pool.free_ns().max(self.now);

@@ -108,7 +108,8 @@ impl Scenario {
     /// Which classes are changed for themselves, in the order `gc`, `jit`, `ic`, `not-running`.
     /// What was not measured is a part of `native`, so with that it may change, but not alone.
     pub fn changes_alone(&self) -> [bool; 4] {
-        let mut changed = [false; 4];
+        // Who is turned away goes by the collections there were.
+        let mut changed = [self.shedding.is_some(), false, false, false];
         let routes = self.routes.iter().map(|(_, factors)| factors);
         for one in routes.chain([&self.work]) {
             let is_alone = |factor: f64| factor != 1.0 && factor != one.native;

@@ -27,9 +27,11 @@ pub enum Shedding {
 impl Shedding {
     /// From the settings behind its name; an error has the byte among these and what is wrong.
     pub(crate) fn parse(settings: &str) -> Result<Self, (usize, String)> {
+        if settings.is_empty() {
+            return Ok(Self::Full);
+        }
         let (key, value) = settings.split_once('=').unwrap_or((settings, ""));
         match (key, value) {
-            ("", "") => Ok(Self::Full),
             (COLLECTIONS, "full") => Ok(Self::Full),
             (COLLECTIONS, "all") => Ok(Self::All),
             (COLLECTIONS, _) => {
@@ -75,12 +77,12 @@ pub(crate) struct Door {
     first_open: usize,
     closed: Vec<Closed>,
     closed_from_ns: Option<Ns>,
-    /// What is done now is a collection that waits.
-    is_put_off: bool,
+    /// The collection that would be done now, where it waits.
+    put_off: Option<CollectionKind>,
     /// What those that wait take.
     due_ns: u64,
-    /// Work that nobody has to do any more.
-    pub(crate) spared_ns: u64,
+    /// Marking for the next collection of everything.
+    marking_ns: u64,
 }
 
 impl Door {
@@ -97,45 +99,46 @@ impl Door {
             first_open: 0,
             closed: Vec::new(),
             closed_from_ns: None,
-            is_put_off: false,
+            put_off: None,
             due_ns: 0,
-            spared_ns: 0,
+            marking_ns: 0,
         }
     }
 
-    /// How long a piece of work for a request takes, of which a part is a collection. `now` is when
-    /// it begins.
-    pub(crate) fn takes_ns(&mut self, request: u32, work_ns: u64, gc_ns: u64) -> u64 {
-        if self.turns_away(request) {
-            self.spared_ns += work_ns;
-            return 0;
+    /// How long a piece of work takes that somebody has to do, of which a part is a collection.
+    pub(crate) fn takes_ns(&mut self, work_ns: u64, gc_ns: u64) -> u64 {
+        match self.put_off {
+            None => return work_ns,
+            Some(CollectionKind::IncrementalMarking) => self.marking_ns += gc_ns,
+            Some(_) => self.due_ns += gc_ns,
         }
-        if !self.is_put_off {
-            return work_ns;
-        }
-        self.due_ns += gc_ns;
         work_ns - gc_ns
     }
 
     /// A collection would begin in work for a request. Who is turned away asks for no memory.
     pub(crate) fn collect(&mut self, kind: CollectionKind, request: u32, now: Ns) {
-        self.is_put_off = self.shedding.waits(kind) && !self.turns_away(request);
-        if self.is_put_off && kind != CollectionKind::IncrementalMarking {
+        let waits = self.shedding.waits(kind) && !self.turns_away(request, now);
+        self.put_off = waits.then_some(kind);
+        if waits && kind != CollectionKind::IncrementalMarking {
             self.closed_from_ns.get_or_insert(now);
+        }
+        if waits && kind == CollectionKind::MarkCompact {
+            self.due_ns += std::mem::take(&mut self.marking_ns);
         }
     }
 
     /// It would be over.
     pub(crate) fn collected(&mut self) {
-        self.is_put_off = false;
+        self.put_off = None;
     }
 
-    /// A collection would be done before a callback; what of it is done there.
-    pub(crate) fn lead_ns(&mut self, kind: CollectionKind, gc_ns: u64, now: Ns) -> u64 {
+    /// A collection would be done before a callback; whether it waits.
+    pub(crate) fn puts_off(&mut self, kind: CollectionKind, gc_ns: u64, now: Ns) -> bool {
         self.collect(kind, NO_REQUEST, now);
-        let left_ns = self.takes_ns(NO_REQUEST, gc_ns, gc_ns);
+        let waits = self.put_off.is_some();
+        self.takes_ns(gc_ns, gc_ns);
         self.collected();
-        left_ns
+        waits
     }
 
     /// A request is answered.
@@ -153,7 +156,7 @@ impl Door {
             if self.comes_ns[request as usize] >= from_ns {
                 break;
             }
-            if !self.is_answered[request as usize] && !self.turns_away(request) {
+            if !self.is_answered[request as usize] && !self.turns_away(request, now) {
                 return now;
             }
             self.first_open += 1;
@@ -164,12 +167,16 @@ impl Door {
         to_ns
     }
 
-    /// Whether a request is turned away; from then on that is so.
-    pub(crate) fn turns_away(&mut self, request: u32) -> bool {
+    /// Whether a request is turned away; once it has come that stays so. What is done for one that
+    /// is still to come, as a connection for it, is done.
+    pub(crate) fn turns_away(&mut self, request: u32, now: Ns) -> bool {
         let Some(&told) = self.is_turned_away.get(request as usize) else {
             return false;
         };
         let comes_ns = self.comes_ns[request as usize];
+        if comes_ns > now {
+            return false;
+        }
         let (closed, since) = (&self.closed, self.closed_from_ns);
         let decide = || {
             let before = closed.partition_point(|one| one.from_ns <= comes_ns);
@@ -179,11 +186,16 @@ impl Door {
         *self.is_turned_away[request as usize].insert(told.unwrap_or_else(decide))
     }
 
-    /// When nobody was let in, and whether each request was turned away.
+    /// When nobody was let in since the first request that counts, and whether each of those was
+    /// turned away.
     pub(crate) fn finish(mut self, model: &Model) -> (Vec<Closed>, Vec<bool>) {
         let counted = model.requests.iter().zip(0..).filter(|one| one.0.counts);
-        let each = counted.map(|(_, request)| self.turns_away(request));
+        let counted: Vec<u32> = counted.map(|(_, request)| request).collect();
+        let each = counted.iter().map(|&one| self.turns_away(one, Ns::MAX));
         let each: Vec<bool> = each.collect();
+        let comes_ns = counted.iter().map(|&one| self.comes_ns[one as usize]);
+        let from_ns = comes_ns.min().unwrap_or(Ns::MAX);
+        self.closed.retain(|one| one.to_ns > from_ns);
         (self.closed, each)
     }
 }
@@ -209,25 +221,32 @@ mod tests {
     fn who_came_before_is_waited_for_and_who_comes_later_is_turned_away() {
         let mut door = Door::new(Shedding::Full, vec![10, 20, 30, 60]);
         door.collect(CollectionKind::MarkCompact, 0, 25);
-        assert_eq!(door.takes_ns(0, 7, 5), 2);
+        assert_eq!(door.takes_ns(7, 5), 2);
         door.collected();
         assert_eq!(door.open_again(28), 28, "two are not answered");
         door.answer(0);
-        assert_eq!(door.takes_ns(2, 9, 0), 0, "it came when nobody was let in");
+        assert!(door.turns_away(2, 30), "it came when nobody was let in");
+        assert!(!door.turns_away(3, 30), "it is still to come");
         door.answer(1);
         assert_eq!(door.open_again(50), 55);
-        assert_eq!(door.takes_ns(3, 9, 0), 9);
+        assert!(!door.turns_away(3, 60));
         assert_eq!(door.open_again(70), 70);
-        assert_eq!((door.spared_ns, door.closed.len()), (9, 1));
+        assert_eq!(
+            door.closed,
+            [Closed {
+                from_ns: 25,
+                to_ns: 55
+            }]
+        );
     }
 
     #[test]
     fn a_collection_that_does_not_wait_is_done_where_it_is() {
         let mut door = Door::new(Shedding::Full, vec![10]);
-        assert_eq!(door.lead_ns(CollectionKind::Scavenge, 4, 5), 4);
-        assert_eq!(door.lead_ns(CollectionKind::IncrementalMarking, 4, 5), 0);
+        assert!(!door.puts_off(CollectionKind::Scavenge, 4, 5));
+        assert!(door.puts_off(CollectionKind::IncrementalMarking, 4, 5));
         assert_eq!(door.open_again(9), 9, "marking alone turns nobody away");
-        assert_eq!(door.lead_ns(CollectionKind::MarkCompact, 6, 9), 0);
+        assert!(door.puts_off(CollectionKind::MarkCompact, 6, 9));
         assert_eq!(
             door.open_again(9),
             19,

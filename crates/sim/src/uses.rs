@@ -11,8 +11,9 @@ use crate::scenario::Scenario;
 pub(crate) struct Uses {
     pub of_loop: f64,
     pub pool: f64,
-    /// What the loop works for that.
+    /// What the loop works for that, and the pool.
     work_ns: u64,
+    jobs_ns: u64,
 }
 
 impl Uses {
@@ -56,6 +57,7 @@ impl Uses {
             of_loop: used(loop_ns),
             pool: used(pool_ns) / f64::from(threads.max(1)),
             work_ns: loop_ns.iter().sum(),
+            jobs_ns: pool_ns.iter().sum(),
         }
     }
 
@@ -64,6 +66,14 @@ impl Uses {
         match spared_ns {
             0 => self.of_loop,
             _ => self.share(self.work_ns.saturating_sub(spared_ns)),
+        }
+    }
+
+    /// Of the pool, likewise.
+    pub(crate) fn pool_without(&self, spared_ns: u64) -> f64 {
+        match spared_ns {
+            0 => self.pool,
+            _ => self.pool * (1.0 - spared_ns as f64 / self.jobs_ns.max(spared_ns) as f64),
         }
     }
 

@@ -87,7 +87,7 @@ pub struct Outcome {
     pub policy: Option<PolicyOutcome>,
     /// Who was turned away, where requests are.
     pub shed: Option<Shed>,
-    /// Of who was served. None when saturated: the latency would grow for as long as the load lasts.
+    /// Of who was served. None when saturated: the latency would grow as long as the load lasts.
     pub percentiles: Vec<Predicted>,
 }
 

@@ -1,6 +1,8 @@
 //! Schemes that decide by requests, on drawn traces whose answers can be worked out by hand.
 
-use bobtail_sim::{Aim, AllReplayed, AtSpeed, Capture, Components, Model, parse, replay_all};
+use bobtail_sim::{
+    Aim, AllReplayed, AtSpeed, Capture, Components, Model, Since, parse, replay_all,
+};
 use bobtail_testkit::draw;
 
 /// A drawn loop under a policy; routes by number.
@@ -139,12 +141,48 @@ fn the_oracle_boosts_for_the_slowest_that_its_energy_is_enough_for() {
         assert!(energy(&told) <= budget, "{} of {budget}", energy(&told));
         (told.aim.clone(), told.loops[0].ledger.boosts.len())
     };
-    let of = |from_ns| Some(Aim::Slow { from_ns });
+    // Nobody waited for what was before him, so it does not matter since when.
+    let since = Since::Arrival;
+    let of = |from_ns| Some(Aim::Slow { from_ns, since });
     assert_eq!(slowest(1.0), (of(u64::MAX), 0));
     // Two of 10 ms, boosted for 6.5 ms each, are 4.2 % of 310 ms; all four are 4.6 %.
     assert_eq!(slowest(1.07), (of(u64::MAX), 0));
     assert_eq!(slowest(1.075), (of(10_000_000), 2));
     assert_eq!(slowest(1.5), (of(1_000_000), 4));
+}
+
+#[test]
+fn the_oracle_boosts_what_a_request_will_wait_for_before_it_comes() {
+    // Work for nobody begins at 100 ms, /late comes at 105: 50 ms at 4.0 GHz are 32.5 ms. Boosted
+    // from when it comes it would be answered 1.75 ms later.
+    let drawing = r#"
+        open 1 server
+        0ms   begin read handle=1 ready=0ms
+              source 1 "/first"
+        1ms   sink 1 200
+              end
+              poll for=99ms
+        100ms begin timer op=9 ready=100ms
+        140ms end
+              poll for=0ms
+        140ms begin read handle=1 ready=105ms
+              source 2 "/late"
+        150ms sink 2 200
+              end
+              poll for=150ms
+        300ms begin read handle=1 ready=300ms
+              source 3 "/last"
+        301ms sink 3 200
+              end
+    "#;
+    let (told, _) = replayed(drawing, "latency=0ns,policy=oracle:energy=1.187");
+    assert_eq!(last_us(&told, 3), [1_000, 27_500, 1_000]);
+    let Some(Aim::Slow { since, .. }) = told.aim else {
+        panic!("{:?}", told.aim)
+    };
+    assert_eq!(since, Since::Before);
+    let (told, _) = replayed(drawing, "latency=0ns,policy=oracle:tail=99");
+    assert_eq!(last_us(&told, 3), [1_000, 29_250, 1_000]);
 }
 
 #[test]

@@ -114,3 +114,53 @@ fn who_is_turned_away_collects_nothing_and_keeps_nobody_waiting() {
     let told = "/a 10ms, /c turned away, /d 5ms; closed 5ms to 50ms";
     check(drawing, "policy=gci", told);
 }
+
+#[test]
+fn what_others_wait_for_is_let_go_by_who_is_turned_away() {
+    // /b comes at 7 ms, when nobody is let in; what it reads /c awaits too, which came at 2 ms.
+    let drawing = r#"
+        open 1 server
+        open 2 server
+        open 3 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "/z"
+             register timer op=1 due=50ms
+        5ms  gc mark for=1ms
+        10ms end
+             poll for=0ms
+        10ms begin #2 read handle=2 ready=2ms
+             source 2 "/c"
+             register timer op=2 due=20ms
+        11ms end
+             poll for=0ms
+        11ms begin #3 read handle=3 ready=7ms
+             source 3 "/b"
+             register pool op=3 "fs.readFile"
+        12ms end
+             poll for=8ms
+        20ms begin #4 timer op=2 ready=20ms
+        21ms end
+             poll for=9ms
+        30ms begin #5 pool op=3 ready=30ms run=18ms
+             micro #6 promise from=3
+        31ms sink 3 200
+        32ms micro #7 promise from=4
+        33ms sink 2 200
+             end
+             poll for=17ms
+        50ms begin #8 timer op=1 ready=50ms
+        51ms sink 1 200
+             end
+    "#;
+    check(
+        drawing,
+        "policy=static:base",
+        "/b 24ms, /c 31ms, /z 51ms; closed ",
+    );
+    // The job is not done at all; /c sets its timer at 9 ms and goes on at 20.
+    check(
+        drawing,
+        "policy=gci",
+        "/b turned away, /c 19ms, /z 51ms; closed 5ms to 52ms",
+    );
+}

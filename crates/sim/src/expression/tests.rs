@@ -83,7 +83,7 @@ fn a_policy_comes_last_and_keeps_its_commas() {
     assert_eq!(
         error("gc=0.7,policy=gc-bost"),
         "unknown policy `gc-bost`, at position 15 of `gc=0.7,policy=gc-bost`; \
-         nearest: gc-boost, queue-boost, combined"
+         nearest: gc-boost, queue-boost, gci"
     );
     assert!(error("policy=gc-boost:hold=5").contains("at position 22 of"));
     for (text, at) in [("policy=oracle:tail", 19), ("policy=adrenaline:types", 24)] {

@@ -144,7 +144,7 @@ impl Run<'_> {
         let from_ns = pace.at_ns();
         let fixed_ns = driven.fixed_ns[step];
         pace.go_on_for(self.model.steps[step].request);
-        pace.work(self.duration_ns[step] - fixed_ns);
+        pace.work(self.duration_ns[step].saturating_sub(fixed_ns));
         pace.pass(pace.at_ns() + fixed_ns);
         match self.model.steps[step].action {
             Action::Collect(kind) => pace.collect(kind),
@@ -160,7 +160,7 @@ impl Run<'_> {
 }
 
 /// The first step of an event, or the end of all.
-fn first_step(model: &Model, event: usize) -> usize {
+pub(super) fn first_step(model: &Model, event: usize) -> usize {
     let first = model.events.get(event).map(|one| one.first_step as usize);
     first.unwrap_or(model.steps.len())
 }

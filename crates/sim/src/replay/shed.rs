@@ -2,9 +2,12 @@
 //!
 //! Apart from the loop itself for the same reason as what a policy drives.
 
+use std::ops::Range;
+
 use bobtail_trace::record::Ns;
 
 use super::Run;
+use super::driven::first_step;
 use crate::components::Components;
 use crate::model::{Action, EventIx, GC, Model, Trigger};
 use crate::scenario::{Scenario, scaled};
@@ -17,14 +20,34 @@ pub(super) struct Sifted {
     gc_ns: Vec<u64>,
     /// Of collections before callbacks.
     gc_factor: f64,
+    /// The step that is done is for a request that is turned away.
+    is_away: bool,
+    /// Work of the loop that nobody has to do any more, of what counts as its use
+    /// ([`crate::uses`]); and of the pool.
+    spared_ns: u64,
+    spared_pool_ns: u64,
+    busy_steps: Range<usize>,
+}
+
+/// What came of turning requests away.
+#[derive(Debug, Default)]
+pub(super) struct Away {
+    /// When nobody was let in.
+    pub closed: Vec<Closed>,
+    pub turned_away: Vec<bool>,
+    pub spared_ns: u64,
+    pub spared_pool_ns: u64,
 }
 
 impl Sifted {
-    /// When nobody was let in, which requests were turned away, and the work that was spared.
-    pub(super) fn finish(self, model: &Model) -> (Vec<Closed>, Vec<bool>, u64) {
-        let spared_ns = self.door.spared_ns;
+    pub(super) fn finish(self, model: &Model) -> Away {
         let (closed, turned_away) = self.door.finish(model);
-        (closed, turned_away, spared_ns)
+        Away {
+            closed,
+            turned_away,
+            spared_ns: self.spared_ns,
+            spared_pool_ns: self.spared_pool_ns,
+        }
     }
 }
 
@@ -47,13 +70,20 @@ impl Run<'_> {
                     self.delay_ns[source].saturating_add_signed(-one.before_ns)
                 }
                 // Something in this process brings it: about when it did.
-                Trigger::Released { .. } | Trigger::Job { .. } => one.arrival_ns,
+                Trigger::Released { .. } | Trigger::Job { .. } => {
+                    self.with_load(scenario, one.arrival_ns)
+                }
             }
         });
+        let (first, last) = model.span_events;
         self.sifted = Some(Box::new(Sifted {
             door: Door::new(shedding, comes_ns.collect()),
             gc_ns: gc_ns.collect(),
             gc_factor: scenario.work.gc,
+            is_away: false,
+            spared_ns: 0,
+            spared_pool_ns: 0,
+            busy_steps: first_step(model, first)..first_step(model, last),
         }));
     }
 
@@ -63,8 +93,11 @@ impl Run<'_> {
         let (Some(sifted), Some(kind)) = (&mut self.sifted, known.lead_gc_kind) else {
             return lead_ns;
         };
-        let gc_ns = scaled(known.lead_gc_ns, sifted.gc_factor).min(lead_ns);
-        lead_ns - gc_ns + sifted.door.lead_ns(kind, gc_ns, self.now)
+        let gc_ns = scaled(known.lead_gc_ns, sifted.gc_factor);
+        if sifted.door.puts_off(kind, gc_ns, self.now) {
+            return lead_ns.saturating_sub(gc_ns);
+        }
+        lead_ns
     }
 
     /// Takes what waits and what is spared out of a step that begins now.
@@ -74,7 +107,15 @@ impl Run<'_> {
         };
         let known = &self.model.steps[step];
         let (work_ns, gc_ns) = (self.duration_ns[step], sifted.gc_ns[step]);
-        let takes_ns = sifted.door.takes_ns(known.request, work_ns, gc_ns);
+        sifted.is_away = sifted.door.turns_away(known.request, self.now);
+        let takes_ns = if sifted.is_away {
+            0
+        } else {
+            sifted.door.takes_ns(work_ns, gc_ns)
+        };
+        if sifted.is_away && sifted.busy_steps.contains(&step) {
+            sifted.spared_ns += work_ns;
+        }
         self.duration_ns[step] = takes_ns;
         match known.action {
             Action::Collect(kind) => sifted
@@ -84,6 +125,15 @@ impl Run<'_> {
             Action::Sink(request) => sifted.door.answer(request),
             _ => {}
         }
+    }
+
+    /// Whether a job of the pool is of a request that is turned away, which submits none.
+    pub(super) fn is_spared(&mut self, job_ns: u64) -> bool {
+        let Some(sifted) = self.sifted.as_mut().filter(|one| one.is_away) else {
+            return false;
+        };
+        sifted.spared_pool_ns += job_ns;
+        true
     }
 
     /// After an event: collections for which nobody waits any more.

@@ -133,9 +133,6 @@ test('what never listens is told', async () => {
 
 const EMULATED = ['--actuator', 'emulated'];
 for (const [flags, message] of [
-  [['--policy', 'rubik'], /rubik is for replays only \(bobtail whatif --policy rubik\)/],
-  [['--policy', 'warp'], /there is no policy "warp"; there are static, gc-boost/],
-  [['--policy', 'queue-boost:k=0'], /character 15: k is "0", not a number from 1 to 100/],
   [['--actuator', 'warp'], /'warp' is invalid/],
   [['--frequencies', '4,2'], /--frequencies takes two in GHz.*\(4,2\)/],
   [['--latency', 'soon', ...EMULATED], /--latency takes a duration from 0ns to 1s.*\(soon\)/],
@@ -155,6 +152,39 @@ for (const [flags, message] of [
     assert.equal(stdout, '');
     assert.match(stderr, message);
     assert.equal(stderr.trim().split('\n').length, 1);
+  });
+}
+
+for (const [policy, message] of [
+  ['rubik', /rubik is for replays only \(bobtail whatif --policy rubik\)/],
+  ['warp', /there is no policy "warp"; there are static, gc-boost/],
+  ['queue-boost:k=0', /character 15: k is "0", not a number from 1 to 100/],
+]) {
+  for (const [how, flags, env] of [
+    ['typed', ['--policy', policy], {}],
+    ['of the environment', [], { BOBTAIL_POLICY: policy }],
+  ]) {
+    test(`a service runs without ${policy}, ${how}, and the reason is told`, async () => {
+      const command = ['--', process.execPath, '-e', 'console.log("served")'];
+      const { code, stdout, stderr } = await runBobtail(['boost', ...flags, ...command], { env });
+      assert.deepEqual([code, stdout], [80, 'served\n'], stderr);
+      assert.match(stderr, message);
+      assert.match(stderr, /^bobtail: [^\n]*; the service runs unboosted\n$/);
+    });
+  }
+}
+
+for (const [variable, message] of [
+  ['BOBTAIL_BOOST_DIR', 'this runs under another bobtail boost'],
+  ['BOBTAIL_DIR', 'this runs under bobtail record'],
+]) {
+  test(`a command that has ${variable} is left to the other bobtail`, async (t) => {
+    const env = { [variable]: makeFolder(t) };
+    const script = `console.log(process.env.${variable} === '${env[variable]}')`;
+    const args = ['boost', '--', process.execPath, '-e', script];
+    const { code, stdout, stderr } = await runBobtail(args, { env });
+    assert.deepEqual([code, stdout], [80, 'true\n'], stderr);
+    assert.equal(stderr, `bobtail: ${message}; the service runs unboosted\n`);
   });
 }
 
@@ -191,9 +221,6 @@ test('a summary that cannot be written any more is an exit code', async (t) => {
 test('a policy of the environment is taken where none is typed', async () => {
   const env = { BOBTAIL_POLICY: 'queue-boost:k=0' };
   const command = ['--', process.execPath, '-e', '0'];
-  const refused = await runBobtail(['boost', ...command], { env });
-  assert.equal(refused.code, 64, refused.stderr);
-  assert.match(refused.stderr, /character 15: k is "0", not a number from 1 to 100/);
   const typed = ['boost', '--policy', 'gc-boost', '--actuator', 'emulated', ...command];
   const { code, stderr } = await runBobtail(typed, { env });
   assert.equal(code, 0, stderr);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
+import { leaveOut } from '../../../../workloads/harness/leave-out.mjs';
 import { MAIN, makeFolder, SERVER } from './run-bobtail.mjs';
 
 /** In CI it must be had. */
@@ -55,4 +56,19 @@ test('progress is one line on a terminal only', {
   const args = [...service, 'exit-after=2500=0'];
   const inCi = await startInTerminal(args, makeFolder(t), { CI: '1' }).ended;
   assert.doesNotMatch(inCi.text, /\[2K/);
+});
+
+test('what a boost does is one line on a terminal, once a second', {
+  skip: !hasScript,
+  timeout: 60_000,
+}, async (t) => {
+  if (process.getuid() !== 0) return leaveOut(t, 'needs root');
+  const boost = ['boost', '--actuator', 'emulated', '--policy', 'static:peak'];
+  const service = [...boost, '--', process.execPath, SERVER];
+  const { type, until, ended } = startInTerminal(service, makeFolder(t), { CI: '' });
+  await until('EMULATED frequency · 1 boosts');
+  type('\x03');
+  const { text } = await ended;
+  const line = /bobtail: EMULATED frequency · 1 boosts · boosted [\d.]+ m?s \([\d.]+ %\)[^\n]*\r/;
+  assert.match(text, line);
 });

@@ -63,21 +63,24 @@ const PLANTED = [
 
 // Where the kernel told two things in another order than they became ready, a replay may be off by
 // one callback, which a machine that is busy with other things makes frequent. Then it must be
-// refused; that there is nothing else that a replay is off by is told of drawn traces, in Rust.
-const ATTEMPTS = 3;
+// refused; but not each time.
+const ATTEMPTS = 5;
 
 for (const [index, [title, routes, env]] of PLANTED.entries()) {
   const node = nodes[index % nodes.length];
   const name = `without a change ${title} is replayed as recorded on Node ${node.version}`;
-  test(`${name}, or refused`, async (t) => {
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+  test(name, async (t) => {
+    for (let attempt = 1; ; attempt++) {
       const out = join(home, `planted-${index}-${attempt}.bobtail`);
       await recorded(out, node, ['crowd', REQUESTS, ...routes], { env });
       // p99.9 needs nearly all of them.
       stolen(out, []);
       const { refused, ...answer } = await whatIfOrRefused(out);
       t.diagnostic(JSON.stringify(refused ?? answer.fidelity));
-      if (refused !== undefined) continue;
+      if (refused !== undefined) {
+        assert.ok(attempt < ATTEMPTS, refused);
+        continue;
+      }
       assert.equal(answer.requests, REQUESTS);
       assert.deepEqual(answer.percentiles, [99.9, 99, 50]);
       for (const percentile of answer.percentiles) {
@@ -228,6 +231,34 @@ test('one loop that shares its lever with nobody is as without sharing', async (
   }
 });
 
+test('who comes while a collection is due is turned away, and told', async () => {
+  const policies = ['gci:collections=all', 'gci', 'gc-boost'];
+  const flags = policies.flatMap((one) => ['--policy', one]);
+  for (let attempt = 1; ; attempt++) {
+    const out = join(home, `churn-${attempt}.bobtail`);
+    await recorded(out, nodes[0], ['crowd', REQUESTS, 'churn', 'x', 'x']);
+    stolen(out, []);
+    const { refused, ...answer } = await whatIfOrRefused(out, ...flags);
+    if (refused !== undefined) {
+      assert.ok(attempt < RECORDINGS, refused);
+      continue;
+    }
+    const [all, full, boost] = answer.scenarios;
+    assert.ok(all.shed.requests > 0 && all.shed.times > 0, JSON.stringify(all.shed));
+    assert.equal(all.shed.share, all.shed.requests / answer.requests);
+    assert.ok(full.shed.requests <= all.shed.requests, JSON.stringify(full.shed));
+    assert.deepEqual([all.policy, boost.shed, answer.unchanged.shed], [null, null, null]);
+    // Who turns some away is compared with nobody.
+    assert.ok(!answer.frontier.points.some(({ name }) => name.includes('gci')));
+    const { stdout } = await runBobtail(['whatif', out, ...flags]);
+    assert.match(
+      stdout,
+      /gci:collections=all: [\d.]+ % of the requests are turned away \(\d+ time/,
+    );
+    return;
+  }
+});
+
 test('a load that the loop cannot bear has no percentile', async () => {
   const { scenarios } = await whatIf(grouped, '--set', 'rate=50');
   assert.equal(scenarios[0].saturated, 'loop');
@@ -277,6 +308,7 @@ test('a change of what was not measured is refused by name', async () => {
     [unknown, 'jit=0.5', /`jit=0.5` changes .* \(compilation: .*planted\)/],
     [unknown, 'exec=0.5,gc=0.5', /changes .* \(garbage collections: .*planted\)/],
     [unknown, 'route:/hog.gc=0.5', /changes .* \(garbage collections: .*planted\)/],
+    [unknown, 'policy=gci', /changes .* \(garbage collections: .*planted\)/],
   ];
   for (const [folder, set, message] of refused) {
     const { code, stdout, stderr } = await runBobtail(['whatif', folder, '--set', set]);
@@ -288,12 +320,26 @@ test('a change of what was not measured is refused by name', async () => {
 });
 
 test('a recording that lacks what a replay needs is refused', async () => {
-  const out = join(home, 'loop.bobtail');
-  const load = loadOf(['crowd', 50, 'x']);
-  const flags = ['--quiet', '--no-report', '--no-html', '--detail', 'loop', '--out', out];
-  const args = ['record', ...flags, '--on-port', load, '--', nodes[0].path, SERVICE];
-  assert.equal((await runBobtail(args)).code, 0);
-  const { code, stdout, stderr } = await runBobtail(['whatif', out]);
-  assert.deepEqual([code, stdout], [81, '']);
-  assert.match(stderr, /^bobtail: cannot be replayed: --detail loop tells nothing of what depends/);
+  const lacking = [
+    [
+      ['--detail', 'loop'],
+      REQUESTS,
+      /cannot be replayed: --detail loop tells nothing of what depends/,
+    ],
+    [
+      ['--every', '300ms', '--for', '100ms'],
+      REQUESTS,
+      /cannot be replayed: recording paused \d+ times/,
+    ],
+  ];
+  for (const [index, [how, message]] of lacking.entries()) {
+    const out = join(home, `lacking-${index}.bobtail`);
+    const load = loadOf(['crowd', REQUESTS, 'x']);
+    const flags = ['--quiet', '--no-report', '--no-html', ...how, '--out', out];
+    const args = ['record', ...flags, '--on-port', load, '--', nodes[0].path, SERVICE];
+    assert.equal((await runBobtail(args)).code, 0);
+    const { code, stdout, stderr } = await runBobtail(['whatif', out]);
+    assert.deepEqual([code, stdout], [81, ''], how.join(' '));
+    assert.match(stderr, message);
+  }
 });

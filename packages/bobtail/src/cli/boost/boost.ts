@@ -8,6 +8,7 @@ import type { DriveOptions } from '../../agent/boost/settings';
 import { canonicalPolicy } from '../analysis';
 import { StatusLine, tell } from '../console';
 import { EXIT_CODES, type ExitName } from '../exit-codes';
+import { Failure } from '../failure';
 import type { Outcome } from '../json/run';
 import { checkAgent } from '../record/agent-environment';
 import { checkNodeVersion, nodeVersionOf } from '../record/command';
@@ -42,7 +43,7 @@ const WORKERS_MS = 1_000;
 
 /** Runs the command and ends this process as it ended. Rejects with a `Failure`. */
 export async function boost(options: BoostOptions): Promise<void> {
-  const policy = canonicalPolicy(options.drive.policy);
+  const policy = understood(options.drive.policy);
   if (options.out !== undefined) requireWritable(options.out);
   checkAgent();
   const node = await nodeVersionOf(options.command);
@@ -54,12 +55,34 @@ export async function boost(options: BoostOptions): Promise<void> {
   let ended: Ended;
   let isAllBack = true;
   try {
-    ended = await run({ ...options, drive: { ...options.drive, policy } }, folder);
+    ended = await run(options, policy, folder);
   } finally {
     isAllBack = await endOwnFolder(folder);
   }
   // Last: a service that died of a signal is followed into it.
   exitLike(isAllBack ? outcomeOf(ended) : outcomeOf({ ...ended, trouble: 'leftRaised' }));
+}
+
+/** A policy with all its settings, or why it is none. */
+type Understood = { readonly policy: string } | { readonly refused: string };
+
+/**
+ * What is no policy keeps no service from running: it may come from the environment of a
+ * deployment, long after somebody tried it.
+ */
+function understood(text: string): Understood {
+  try {
+    return { policy: canonicalPolicy(text) };
+  } catch (error) {
+    if (error instanceof Failure && error.exitName === 'usage') return { refused: error.message };
+    throw error;
+  }
+}
+
+/** Why a command that another bobtail runs is not boosted, too: both would drive one loop. */
+function underAnother(env: NodeJS.ProcessEnv): string | undefined {
+  if (env.BOBTAIL_BOOST_DIR !== undefined) return 'this runs under another bobtail boost';
+  return env.BOBTAIL_DIR === undefined ? undefined : 'this runs under bobtail record';
 }
 
 /** How the service ended, and what was not as it should be with its boost. */
@@ -74,8 +97,14 @@ function outcomeOf({ outcome, trouble }: Ended): Outcome {
   return isWell ? { ...outcome, exitCode: EXIT_CODES[trouble] } : outcome;
 }
 
-async function run(options: BoostOptions, folder: string): Promise<Ended> {
-  const lever = await findLever(options.lever, options.drive, folder);
+async function run(asked: BoostOptions, told: Understood, folder: string): Promise<Ended> {
+  const policy = 'policy' in told ? told.policy : asked.drive.policy;
+  const options = { ...asked, drive: { ...asked.drive, policy } };
+  const without = 'refused' in told ? told.refused : underAnother(process.env);
+  const lever =
+    without === undefined
+      ? await findLever(options.lever, options.drive, folder)
+      : { refused: without };
   const refused = 'drive' in lever ? undefined : lever.refused;
   if (!options.quiet && refused !== undefined) {
     tell(`bobtail: ${refused}; the service runs unboosted`);

@@ -41,7 +41,7 @@ export function addWhatIf(program: Command): void {
     )
     .option(
       '--policy <policy>',
-      'a scenario under a policy of boost, or under oracle, rubik, adrenaline or gci; again for another',
+      'a scenario under a policy of boost, oracle, rubik, adrenaline or gci; again for another',
       collect,
       [],
     )

@@ -73,7 +73,7 @@ export function headline(answer: WhatIf): string {
     return `${tail} against energy: on the frontier ${names}; ${beaten} are not.`;
   }
   const told = scenarios.flatMap((one) => {
-    const change = one.percentiles[0]?.change;
+    const change = predictedOf(one, answer.percentiles[0] ?? 0)?.change;
     return change === undefined ? [] : [{ name: one.name, change }];
   });
   const best = told.sort((a, b) => a.change - b.change)[0];
@@ -103,7 +103,7 @@ export function saturationText(one: Outcome): string | undefined {
 export function aimTexts({ policy, saturated, shed }: Outcome): string[] {
   const said: string[] = [];
   if (shed !== null) {
-    said.push(shedText(shed));
+    said.push(shedText(shed, saturated === null));
   }
   if (policy?.target && saturated === null) {
     const { percentile, latencyNs, reachedNs } = policy.target;
@@ -120,14 +120,14 @@ export function aimTexts({ policy, saturated, shed }: Outcome): string[] {
   return said;
 }
 
-/** `2.1 % of the requests are turned away (14 times, for up to 52 ms); the percentiles are of …`. */
-function shedText({ requests, share, times, longestNs }: Shed): string {
+/** `2.1 % of the requests are turned away (14 times, for up to 52 ms); the percentiles …`. */
+function shedText({ requests, share, times, longestNs }: Shed, hasPercentiles: boolean): string {
   if (requests === 0) {
     return 'nobody is turned away.';
   }
-  const often = `${times} ${times === 1 ? 'time' : 'times'}, for up to ${formatDuration(longestNs)}`;
+  const often = `${countOf(times, 'time')}, for up to ${formatDuration(longestNs)}`;
   const away = `${(share * 100).toFixed(2)} % of the requests are turned away`;
-  return `${away} (${often}); the percentiles are of the others.`;
+  return `${away} (${often})${hasPercentiles ? '; the percentiles are of the others' : ''}.`;
 }
 
 function typeText({ route, tailChance, boosted }: TypeOutcome): string {

@@ -72,6 +72,7 @@ export function WhatIfApp({ page }: { page: WhatIfPage }) {
 
 function Scenarios({ answer }: { answer: WhatIf }) {
   const { percentiles } = answer;
+  const isDriven = answer.scenarios.some(({ policy }) => policy !== null);
   return (
     <table class="predicted">
       <thead>
@@ -85,6 +86,11 @@ function Scenarios({ answer }: { answer: WhatIf }) {
           <th scope="col" class="number">
             loop busy
           </th>
+          {isDriven && (
+            <th scope="col" class="number">
+              energy
+            </th>
+          )}
         </tr>
       </thead>
       <tbody>
@@ -109,6 +115,11 @@ function Scenarios({ answer }: { answer: WhatIf }) {
             <td class="number" data-label="loop busy">
               {Math.round(one.loopUse * 100)} %
             </td>
+            {isDriven && (
+              <td class="number" data-label="energy">
+                {one.policy?.energy.toFixed(3)}
+              </td>
+            )}
           </tr>
         ))}
       </tbody>

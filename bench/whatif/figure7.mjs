@@ -1,0 +1,158 @@
+// Figure 7 of VEE'19: tail against energy of every scheme, as the paper has it, in replays and
+// live, as one SVG.
+//
+//   node bench/whatif/figure7.mjs --replays DIR --live DIR --out FILE
+//
+// Replays are those of `schemes.mjs`, live rounds those of `bench/boost/run.mjs`. What is drawn is
+// the mean over services of how much shorter p99 is: of the paper, its tail.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { scaleLinear, scaleLog } from 'd3-scale';
+import { ARMS, BASE } from '../boost/arms.mjs';
+import { cellsIn } from '../boost/cells.mjs';
+import { LatencyHistogram } from '../harness/latency-histogram.mjs';
+import { SCHEMES } from './schemes-list.mjs';
+
+const { values } = parseArgs({
+  options: {
+    replays: { type: 'string' },
+    live: { type: 'string' },
+    out: { type: 'string' },
+  },
+});
+if (Object.keys(values).length < 3) {
+  process.stderr.write(
+    'usage: node bench/whatif/figure7.mjs --replays DIR --live DIR --out FILE\n',
+  );
+  process.exit(64);
+}
+const TAIL = 99;
+const FIXED = { 'static-3.3': 1.676, 'static-4.0': 2.712 };
+const mean = (all) => all.reduce((sum, one) => sum + one, 0) / all.length;
+
+/** Schemes in the paper: `{name, less, energy}`, less in per cent. */
+function ofPaper() {
+  const told = Object.entries(SCHEMES).filter(([, { paper }]) => typeof paper?.[0] === 'number');
+  return told.map(([name, { paper }]) => ({ name, less: paper[0], energy: paper[1] }));
+}
+
+function ofReplays(folder) {
+  const files = readdirSync(folder).filter((file) => /^\w+-\d+\.json$/.test(file));
+  const answers = files.map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')));
+  return Object.entries(SCHEMES)
+    .filter(([, { policy }]) => policy !== undefined)
+    .map(([name, { policy }]) => {
+      const own = answers.map(({ scenarios }) => {
+        return scenarios.find((one) => one.name.endsWith(`policy=${policy}`));
+      });
+      const changes = own.map(({ percentiles }) => {
+        return percentiles.find(({ percentile }) => percentile === TAIL).change;
+      });
+      return {
+        name,
+        less: -100 * mean(changes),
+        energy: mean(own.map((one) => one.policy.energy)),
+      };
+    });
+}
+
+function ofLive(folder) {
+  const services = [...cellsIn(folder)].filter(([service]) => !service.endsWith('-cluster'));
+  const p99Ms = (cells) => {
+    const texts = cells.map(({ latencies }) => latencies);
+    return LatencyHistogram.fromText(texts.join(' ')).percentileMs(TAIL);
+  };
+  const names = Object.keys(ARMS).filter((arm) => ARMS[arm].policy !== ARMS[BASE].policy);
+  return names.flatMap((arm) => {
+    const own = services.filter(([, arms]) => arms.has(arm));
+    if (own.length === 0) return [];
+    const less = own.map(([, arms]) => 100 * (1 - p99Ms(arms.get(arm)) / p99Ms(arms.get(BASE))));
+    const energies = own.flatMap(([, arms]) => {
+      return arms.get(arm).map(({ energy }) => FIXED[arm] ?? energy.relativeToBase);
+    });
+    return [{ name: ARMS[arm].label, less: mean(less), energy: mean(energies) }];
+  });
+}
+
+const SIZE = { width: 860, height: 520, left: 60, right: 30, top: 50, bottom: 60 };
+const x = scaleLog([0.02, 2.2], [SIZE.left, SIZE.width - SIZE.right]);
+const y = scaleLinear([0, 70], [SIZE.height - SIZE.bottom, SIZE.top]);
+/** Told apart in black and white, too. */
+const KINDS = {
+  paper: { color: '#8a5a00', mark: 'M-5-5H5V5H-5Z', fill: 'none', title: 'paper, its tail' },
+  replayed: {
+    color: '#0b62a3',
+    mark: 'M0-5A5 5 0 1 1 0 5A5 5 0 1 1 0-5Z',
+    fill: 'none',
+    title: `replayed, p${TAIL}`,
+  },
+  live: { color: '#b3261e', mark: 'M0-6L6 0L0 6L-6 0Z', fill: '#b3261e', title: `live, p${TAIL}` },
+};
+const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+
+/** A text at a place; `anchor` is start, middle or end. */
+function textAt([atX, atY], text, anchor = 'start', more = '') {
+  return `<text x="${atX}" y="${atY}" text-anchor="${anchor}"${more}>${escaped(text)}</text>`;
+}
+
+const line = ([x1, y1], [x2, y2]) => `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}"/>`;
+
+function axes() {
+  const { left, right, top } = SIZE;
+  const [end, bottom] = [SIZE.width - right, SIZE.height - SIZE.bottom];
+  const premiums = [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2];
+  const vertical = premiums.map((one) => {
+    const label = (1 + one).toFixed(one < 0.1 ? 2 : 1);
+    return line([x(one), top], [x(one), bottom]) + textAt([x(one), bottom + 18], label, 'middle');
+  });
+  const horizontal = y.ticks(7).map((one) => {
+    return line([left, y(one)], [end, y(one)]) + textAt([left - 8, y(one) + 4], `${one} %`, 'end');
+  });
+  const title = 'energy, modelled, by that of 2.6 GHz (its premium on a logarithmic scale)';
+  const below = textAt([(left + end) / 2, SIZE.height - 18], title, 'middle');
+  return `<g class="axes">${[...vertical, ...horizontal, below].join('\n')}</g>`;
+}
+
+function markAt([atX, atY], { color, mark, fill }, inside) {
+  const at = `translate(${atX.toFixed(1)} ${atY.toFixed(1)})`;
+  const path = `<path d="${mark}" stroke="${color}" fill="${fill}"/>`;
+  return `<g transform="${at}">${path}${inside}</g>`;
+}
+
+function points(kind, all) {
+  const drawn = all.map(({ name, less, energy }) => {
+    const at = [x(Math.max(energy - 1, 0.02)), y(Math.max(less, 0))];
+    const about = `${name}: ${less.toFixed(1)} % less for ${energy.toFixed(3)}`;
+    const told = textAt([9, 4], name, 'start', ` style="fill:${KINDS[kind].color}"`);
+    return markAt(at, KINDS[kind], `<title>${escaped(about)}</title>${told}`);
+  });
+  return drawn.join('\n');
+}
+
+function legend() {
+  const each = Object.values(KINDS).map((kind, n) => {
+    return markAt([SIZE.left + 12 + n * 190, 24], kind, textAt([12, 4], kind.title));
+  });
+  return each.join('\n');
+}
+
+const style = [
+  'text{font:12px sans-serif;fill:#333}',
+  '.axes line{stroke:#ddd}',
+  '.axes text{fill:#555}',
+  'path{stroke-width:1.6}',
+].join('');
+const size = `viewBox="0 0 ${SIZE.width} ${SIZE.height}"`;
+const label = 'role="img" aria-label="Tail reduction against energy"';
+const parts = [
+  `<svg xmlns="http://www.w3.org/2000/svg" ${size} ${label}>`,
+  `<style>${style}</style><rect width="100%" height="100%" fill="#fff"/>`,
+  axes(),
+  legend(),
+  points('paper', ofPaper()),
+  points('replayed', ofReplays(values.replays)),
+  points('live', ofLive(values.live)),
+  '</svg>',
+];
+writeFileSync(values.out, `${parts.join('\n')}\n`);

@@ -1,0 +1,53 @@
+//! The same recording under the same changes gives the same answer on every machine: an answer that
+//! was written on one is read on all.
+//!
+//! After a change that is meant: `BOBTAIL_GOLDEN=write cargo test -p bobtail-sim --test golden`.
+
+use std::fs;
+use std::path::Path;
+
+use bobtail_sim::{Capture, Components, Model, parse, what_if};
+use bobtail_testkit::{Shape, Simulation};
+
+/// Of a trace that is replayed as it grew.
+const SEED: u64 = 1;
+const CHANGES: [&str; 10] = [
+    "gc=0.7,rate=1.1",
+    "policy=static:3.3",
+    "policy=gc-boost:worth=0",
+    "policy=queue-boost:window=16",
+    "policy=combined:window=16",
+    "policy=deadline",
+    "policy=rubik",
+    "policy=adrenaline:tail=95,types=2",
+    "policy=oracle:energy=1.05",
+    "policy=gci:collections=all",
+];
+
+#[test]
+fn an_answer_is_the_same_on_every_machine() {
+    let mut simulation = Simulation::new(SEED, Shape::default());
+    let mut capture = Capture::new(None);
+    for record in simulation.by_ref().take(60_000) {
+        capture.push(record);
+    }
+    let log = capture.finish().expect("nothing is lost");
+    let names = simulation.strings();
+    let name = |id: u32| Some(names.get((id as usize).checked_sub(1)?)?.as_str());
+    let mut components = Components::new();
+    let model = Model::of(&log, name, &mut components).expect("it has requests");
+    let scenarios = CHANGES.map(|text| {
+        let scenario = parse(text, &components).expect("a change");
+        (text.to_owned(), scenario)
+    });
+    let answer = what_if(&[model], &components, &scenarios, 99.9).expect("an answer");
+    let told = serde_json::to_string_pretty(&answer).expect("JSON") + "\n";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/answer.txt");
+    if std::env::var_os("BOBTAIL_GOLDEN").is_some() {
+        fs::write(&path, &told).expect("it can be written");
+    }
+    let known = fs::read_to_string(&path).expect("it is there");
+    let differs = known.lines().zip(told.lines()).find(|(a, b)| a != b);
+    assert_eq!(differs, None);
+    assert_eq!(known.len(), told.len());
+}
