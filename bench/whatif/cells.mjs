@@ -2,15 +2,16 @@
 // from the first.
 
 const MIX = ['hog', 'hog', 'hog', 'up'];
-const REQUESTS = 2500;
-const RATE = 250;
+const REQUESTS = 2600;
+const RATE = 100;
 const UPSTREAM = { UPSTREAM_MS: '8' };
 const POOL_LOAD = ['2000', '200', 'pool', 'x'];
 const base = {
-  service: ['busy=1'],
+  // Long enough that nearly all work of the route is what is then doubled.
+  service: ['busy=4'],
   load: [String(REQUESTS), String(RATE), ...MIX],
   env: UPSTREAM,
-  seconds: 13,
+  seconds: 27,
 };
 const pool = { service: [], load: POOL_LOAD, env: { UV_THREADPOOL_SIZE: '1' }, seconds: 13 };
 
@@ -29,7 +30,7 @@ const setsOf = (from) => {
 export const CELLS = {
   first: { ...base, sets: setsOf('first') },
   again: base,
-  exec: { ...base, service: ['busy=2'] },
+  exec: { ...base, service: ['busy=8'] },
   io: { ...base, env: { UPSTREAM_MS: '16' } },
   rate: { ...base, load: [String(REQUESTS), String(RATE * 1.5), ...MIX] },
   'pool-first': { ...pool, sets: setsOf('pool-first') },

@@ -1,17 +1,19 @@
 // Is an unchanged replay as recorded, on every workload? Each planted cause is recorded once and
-// replayed without a change; what cannot be replayed is told with the reason.
+// replayed without a change, request by request: most have too few for a percentile. What cannot be
+// replayed is told with the reason.
 //
+//   cargo build --profile tested -p bobtail-sim --examples
 //   node bench/whatif/fidelity.mjs --out DIR [--node NODE] [CAUSE]...
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { cpus, release } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { builtExample } from '../../workloads/harness/built-example.mjs';
 import { causes, expectations, needs, runs } from '../../workloads/harness/causes.mjs';
 import { recorded } from '../../workloads/harness/record.mjs';
 import { startServices } from '../../workloads/harness/services.mjs';
-import { bobtail } from '../harness/bobtail.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const { values, positionals } = parseArgs({
@@ -25,22 +27,19 @@ if (values.out === undefined) {
   process.stderr.write('usage: node bench/whatif/fidelity.mjs --out DIR [CAUSE]...\n');
   process.exit(64);
 }
-/** Exit codes: the recording lacks what a replay needs, or no request is left. */
-const REFUSALS = [81, 67];
+const conformance = builtExample('conformance');
 
-/** What `whatif` says of a recording. */
-async function replayed(folder) {
-  try {
-    const { requests, percentiles, fidelity } = JSON.parse(
-      await bobtail(['whatif', folder, '--json']),
-    );
-    const { events, recordedNs, off } = fidelity;
-    return { requests, events, percentiles, recordedNs, off };
-  } catch (error) {
-    if (!REFUSALS.includes(error.code)) throw error;
-    const [first] = error.stderr.trim().split('\n');
-    return { refused: first.replaceAll(folder, 'RECORDING').replace(/^bobtail: /, '') };
-  }
+/** Of each trace of a recording: how many of its requests moved by more than 2 %. */
+function replayed(folder) {
+  const traces = readdirSync(folder).filter((name) => name.endsWith('.trace'));
+  const told = execFileSync(conformance, traces, { cwd: folder, encoding: 'utf8' });
+  const lines = told.trim().split('\n').slice(1);
+  return lines.map((line) => {
+    const cells = line.split(' | ');
+    if (cells.length < 5) return { refused: line.replace(/^\S+: /, '') };
+    const [, requests, events, off, moved] = cells;
+    return { requests: Number(requests), events: Number(events), off, moved: Number(moved) };
+  });
 }
 
 const row = (...cells) => `| ${cells.join(' | ')} |`;
@@ -53,11 +52,11 @@ try {
     if (expected.needs?.some((name) => name in services.missing)) continue;
     for (const run of runs(cause, expected)) {
       const environment = { ...services.environment, ...run.environment };
-      const told = await recorded({ ...run, node: values.node, environment }, ({ folder }) => {
+      const all = await recorded({ ...run, node: values.node, environment }, ({ folder }) => {
         return replayed(folder);
       });
-      results.push({ run: run.title, ...told });
-      process.stderr.write(`${run.title}: ${told.refused ?? JSON.stringify(told.off)}\n`);
+      results.push(...all.map((told) => ({ run: run.title, ...told })));
+      process.stderr.write(`${run.title}: ${JSON.stringify(all)}\n`);
     }
   }
 } finally {
@@ -67,15 +66,18 @@ mkdirSync(values.out, { recursive: true });
 const version = execFileSync(values.node, ['--version'], { encoding: 'utf8' }).trim();
 const lines = results.map((one) => `${JSON.stringify(one)}\n`);
 writeFileSync(join(values.out, 'fidelity.jsonl'), lines.join(''));
-const cells = results.map(({ run, requests, events, percentiles, off, refused }) => {
-  if (refused !== undefined) return row(run, '', '', refused);
-  const told = percentiles.map((one) => `p${one} ${(off[one] * 100).toFixed(2)} %`);
-  return row(run, requests, events, told.join(', '));
+const cells = results.map(({ run, requests, events, off, moved, refused }) => {
+  return refused === undefined
+    ? row(run, requests, events, moved, off)
+    : row(run, '', '', '', refused);
 });
-const table = [
-  row('recording', 'requests', 'events', 'off'),
-  row('---', '---', '---', '---'),
-  ...cells,
+const head = [
+  'recording',
+  'requests',
+  'events',
+  'moved by more than 2 %',
+  'off at p50, p99, p99.9',
 ];
+const table = [row(...head), row(...head.map(() => '---')), ...cells];
 const about = `Node ${version}, ${cpus()[0].model}, ${cpus().length} CPUs, Linux ${release()}`;
 writeFileSync(join(values.out, 'tables.md'), `${about}\n\n${table.join('\n')}\n`);

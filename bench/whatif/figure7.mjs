@@ -75,8 +75,8 @@ function ofLive(folder) {
   });
 }
 
-const SIZE = { width: 860, height: 520, left: 60, right: 30, top: 50, bottom: 60 };
-const x = scaleLog([0.02, 2.2], [SIZE.left, SIZE.width - SIZE.right]);
+const SIZE = { width: 980, height: 620, left: 60, right: 120, top: 50, bottom: 60 };
+const x = scaleLog([0.015, 2], [SIZE.left, SIZE.width - SIZE.right]);
 const y = scaleLinear([0, 70], [SIZE.height - SIZE.bottom, SIZE.top]);
 /** Told apart in black and white, too. */
 const KINDS = {
@@ -120,11 +120,45 @@ function markAt([atX, atY], { color, mark, fill }, inside) {
   return `<g transform="${at}">${path}${inside}</g>`;
 }
 
-function points(kind, all) {
-  const drawn = all.map(({ name, less, energy }) => {
-    const at = [x(Math.max(energy - 1, 0.02)), y(Math.max(less, 0))];
+/** Where a name may stand beside its mark, best first. */
+const PLACES = [
+  [9, 4, 'start'],
+  [-9, 4, 'end'],
+  [9, -9, 'start'],
+  [9, 17, 'start'],
+  [-9, -9, 'end'],
+  [-9, 17, 'end'],
+  [9, -22, 'start'],
+  [9, 30, 'start'],
+];
+const CHARACTER = { width: 6.6, height: 12 };
+const touches = (one, other) => {
+  const apart = (low, high) => one[high] < other[low] || other[high] < one[low];
+  return !apart('left', 'right') && !apart('top', 'bottom');
+};
+
+function boxOf([atX, atY], [dx, dy, anchor], text) {
+  const width = text.length * CHARACTER.width;
+  const left = atX + dx - (anchor === 'end' ? width : 0);
+  return { left, right: left + width, top: atY + dy - CHARACTER.height, bottom: atY + dy + 2 };
+}
+
+/** All marks, and the names where they touch neither marks nor each other, as far as that goes. */
+function points(all) {
+  const marks = all.map((one) => {
+    return { ...one, at: [x(one.energy - 1), y(Math.max(one.less, 0))] };
+  });
+  const taken = marks.map(({ at: [atX, atY] }) => {
+    return { left: atX - 6, right: atX + 6, top: atY - 6, bottom: atY + 6 };
+  });
+  const drawn = marks.map(({ kind, name, less, energy, at }, n) => {
+    const others = taken.filter((_, one) => one !== n);
+    const isFree = (place) => !others.some((one) => touches(one, boxOf(at, place, name)));
+    const place = PLACES.find(isFree) ?? PLACES[0];
+    taken.push(boxOf(at, place, name));
     const about = `${name}: ${less.toFixed(1)} % less for ${energy.toFixed(3)}`;
-    const told = textAt([9, 4], name, 'start', ` style="fill:${KINDS[kind].color}"`);
+    const [dx, dy, anchor] = place;
+    const told = textAt([dx, dy], name, anchor, ` style="fill:${KINDS[kind].color}"`);
     return markAt(at, KINDS[kind], `<title>${escaped(about)}</title>${told}`);
   });
   return drawn.join('\n');
@@ -150,9 +184,11 @@ const parts = [
   `<style>${style}</style><rect width="100%" height="100%" fill="#fff"/>`,
   axes(),
   legend(),
-  points('paper', ofPaper()),
-  points('replayed', ofReplays(values.replays)),
-  points('live', ofLive(values.live)),
+  points([
+    ...ofPaper().map((one) => ({ ...one, kind: 'paper' })),
+    ...ofReplays(values.replays).map((one) => ({ ...one, kind: 'replayed' })),
+    ...ofLive(values.live).map((one) => ({ ...one, kind: 'live' })),
+  ]),
   '</svg>',
 ];
 writeFileSync(values.out, `${parts.join('\n')}\n`);

@@ -43,7 +43,10 @@ async function measure({ service, load, env, sets = [] }) {
   try {
     await bobtail(['record', ...flags, '--', ...command], { env: { ...process.env, ...env } });
     const options = sets.flatMap((one) => ['--set', one]);
-    return JSON.parse(await bobtail(['whatif', out, '--json', '--tail', '99', ...options]));
+    const answer = JSON.parse(await bobtail(['whatif', out, '--json', '--tail', '99', ...options]));
+    // Where this project lies is nobody's business.
+    answer.run.command = answer.run.command.map((word) => word.replace(root, ''));
+    return answer;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
