@@ -1,6 +1,7 @@
 // The cells that `run.mjs` has written so far.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { BASE } from './arms.mjs';
 
 /** By service (with `-cluster`) and arm, in the order of rounds. */
@@ -19,6 +20,17 @@ export function cellsIn(folder) {
     }
   }
   return services;
+}
+
+/** Latencies of all these cells together. */
+export function pooled(cells) {
+  return LatencyHistogram.fromText(cells.map(({ latencies }) => latencies).join(' '));
+}
+
+/** By the paper's points; a static speed has them itself. */
+export function energyOf({ arm, energy }) {
+  const fixed = { 'static-3.3': 1.676, 'static-4.0': 2.712 }[arm];
+  return fixed ?? energy.relativeToBase;
 }
 
 /** A figure of an arm live, as the mean of its rounds. Throws where it has not run. */

@@ -13,9 +13,8 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { bobtail } from '../harness/bobtail.mjs';
+import { bobtail, withoutRoot } from '../harness/bobtail.mjs';
 import { ARMS, BASE, BASE_POLICY, BASE_SPEED, flagsOf, SERVICES } from './arms.mjs';
 import { liveMean } from './cells.mjs';
 import { atFrequency, record } from './held.mjs';
@@ -36,7 +35,6 @@ const { values } = parseArgs({
     scratch: text(join(tmpdir(), 'bobtail-bench-predict')),
   },
 });
-const root = fileURLToPath(new URL('../..', import.meta.url));
 /** By how much a recorded loop may be more or less busy than live: what is not is made again. */
 const BUSY_OFF_MAX = 0.05;
 const TRIALS_MAX = 20;
@@ -151,9 +149,7 @@ async function replay(cell) {
   const lever = ['--latency', latency, ...lookOf(cell.service)];
   const args = ['whatif', recordingOf(cell), '--json', ...lever, ...policies];
   const answer = await answerTo(args);
-  // Where this project lies is nobody's business.
-  if (answer.run) answer.run.command = answer.run.command.map((word) => word.replace(root, ''));
-  writeFileSync(answerOf(cell), `${JSON.stringify(answer)}\n`);
+  writeFileSync(answerOf(cell), `${JSON.stringify(withoutRoot(answer))}\n`);
   process.stderr.write(`${nameOf(cell)} replayed\n`);
 }
 

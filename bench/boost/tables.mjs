@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { analyzeRounds } from '../../packages/bobtail/dist/cli/analysis.js';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { ARMS, BASE, BASE_POLICY, SERVICES } from './arms.mjs';
-import { cellsIn } from './cells.mjs';
+import { cellsIn, energyOf, pooled } from './cells.mjs';
 import { predictions } from './predicted.mjs';
 
 /** Tail reduction in per cent and normalised energy: VEE'19, Table 7 and section 7. */
@@ -62,10 +62,9 @@ async function compared(base, own) {
     }),
   );
   const mean = (figure) => own.reduce((sum, cell) => sum + figure(cell), 0) / own.length;
-  const pooled = LatencyHistogram.fromText(own.map((cell) => cell.latencies).join(' '));
   return {
     rounds: rounds.length,
-    pooled,
+    pooled: pooled(own),
     percentiles: fast.percentiles,
     ofAllTurns: { percentiles: all.percentiles },
     byRound: rounds.map((n) => {
@@ -82,12 +81,6 @@ async function compared(base, own) {
     perS: mean((cell) => cell.boosts / (cell.ranNs / 1e9)),
     busy: mean((cell) => cell.loopShare),
   };
-}
-
-/** By the paper's points; a static speed has them itself. */
-function energyOf({ arm, energy }) {
-  const fixed = { 'static-3.3': 1.676, 'static-4.0': 2.712 }[arm];
-  return fixed ?? energy.relativeToBase;
 }
 
 /** Per cent less, of a ratio. */
@@ -143,16 +136,16 @@ async function serviceTable(service, arms) {
     const cells = arms.get(name);
     const result = await compared(base, cells);
     results.set(name, result);
-    const { pooled, rounds, perS, boosted, energy, busy } = result;
+    const { pooled: all, rounds, perS, boosted, energy, busy } = result;
     const less =
       name === BASE
         ? ['', '', '', '', '', '']
         : [reduction, typicalReduction, reductionOfAll].flatMap((told) => {
             return TAILS.map((tail) => told(result, tail));
           });
-    const percentiles = [50, 99, 99.9].map((one) => ms(pooled, one));
+    const percentiles = [50, 99, 99.9].map((one) => ms(all, one));
     const shares = [`${(boosted * 100).toFixed(1)} %`, `${(busy * 100).toFixed(0)} %`];
-    const size = `${rounds} × ${Math.round(pooled.count / cells.length)}`;
+    const size = `${rounds} × ${Math.round(all.count / cells.length)}`;
     const about = [name, size, ...percentiles, ...less, perS.toFixed(0)];
     row(...about, ...shares, energy.toFixed(3));
   }

@@ -11,17 +11,15 @@
 // from one minute to the next; `run.mjs` has all arms there at once.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { ARMS, BASE, BASE_SEMI_SPACE } from './arms.mjs';
-import { cellsIn } from './cells.mjs';
+import { cellsIn, pooled } from './cells.mjs';
 import { choicePath } from './tuned.mjs';
 
 const [folder] = process.argv.slice(2);
 
 /** Of all rounds of an arm together. */
 function p99Ms(cells) {
-  const texts = cells.map(({ latencies }) => latencies);
-  return LatencyHistogram.fromText(texts.join(' ')).percentileMs(99);
+  return pooled(cells).percentileMs(99);
 }
 
 /** In each round; cells are in their order. */

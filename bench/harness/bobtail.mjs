@@ -8,6 +8,8 @@ import { exitOnSignals } from '../../workloads/harness/exit-on-signals.mjs';
 /** The command's script. */
 const MAIN = fileURLToPath(new URL('../../packages/bobtail/dist/cli/main.js', import.meta.url));
 
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
 /** As thrown where a command ended otherwise than well. */
 class Ended extends Error {
   constructor(verb, code, stderr) {
@@ -35,4 +37,11 @@ export async function bobtail(args, options = {}) {
   process.off('exit', abandon);
   if (code !== 0) throw new Ended(args[0], code, stderr());
   return stdout();
+}
+
+/** An answer in JSON without where this project lies, which is nobody's business. */
+export function withoutRoot(answer) {
+  const { run } = answer;
+  if (run === undefined) return answer;
+  return { ...answer, run: { ...run, command: run.command.map((word) => word.replace(root, '')) } };
 }

@@ -10,8 +10,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { scaleLinear, scaleLog } from 'd3-scale';
 import { ARMS, BASE } from '../boost/arms.mjs';
-import { cellsIn } from '../boost/cells.mjs';
-import { LatencyHistogram } from '../harness/latency-histogram.mjs';
+import { cellsIn, energyOf, pooled } from '../boost/cells.mjs';
 import { SCHEMES } from './schemes-list.mjs';
 
 const { values } = parseArgs({
@@ -28,7 +27,6 @@ if (Object.keys(values).length < 3) {
   process.exit(64);
 }
 const TAIL = 99;
-const FIXED = { 'static-3.3': 1.676, 'static-4.0': 2.712 };
 const mean = (all) => all.reduce((sum, one) => sum + one, 0) / all.length;
 
 /** Schemes in the paper: `{name, less, energy}`, less in per cent. */
@@ -59,17 +57,14 @@ function ofReplays(folder) {
 
 function ofLive(folder) {
   const services = [...cellsIn(folder)].filter(([service]) => !service.endsWith('-cluster'));
-  const p99Ms = (cells) => {
-    const texts = cells.map(({ latencies }) => latencies);
-    return LatencyHistogram.fromText(texts.join(' ')).percentileMs(TAIL);
-  };
+  const p99Ms = (cells) => pooled(cells).percentileMs(TAIL);
   const names = Object.keys(ARMS).filter((arm) => ARMS[arm].policy !== ARMS[BASE].policy);
   return names.flatMap((arm) => {
     const own = services.filter(([, arms]) => arms.has(arm));
     if (own.length === 0) return [];
     const less = own.map(([, arms]) => 100 * (1 - p99Ms(arms.get(arm)) / p99Ms(arms.get(BASE))));
     const energies = own.flatMap(([, arms]) => {
-      return arms.get(arm).map(({ energy }) => FIXED[arm] ?? energy.relativeToBase);
+      return arms.get(arm).map(energyOf);
     });
     return [{ name: ARMS[arm].label, less: mean(less), energy: mean(energies) }];
   });

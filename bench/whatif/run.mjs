@@ -12,7 +12,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { bobtail } from '../harness/bobtail.mjs';
+import { bobtail, withoutRoot } from '../harness/bobtail.mjs';
 import { CELLS } from './cells.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -43,10 +43,8 @@ async function measure({ service, load, env, sets = [] }) {
   try {
     await bobtail(['record', ...flags, '--', ...command], { env: { ...process.env, ...env } });
     const options = sets.flatMap((one) => ['--set', one]);
-    const answer = JSON.parse(await bobtail(['whatif', out, '--json', '--tail', '99', ...options]));
-    // Where this project lies is nobody's business.
-    answer.run.command = answer.run.command.map((word) => word.replace(root, ''));
-    return answer;
+    const answer = await bobtail(['whatif', out, '--json', '--tail', '99', ...options]);
+    return withoutRoot(JSON.parse(answer));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

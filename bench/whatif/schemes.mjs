@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startServices } from '../../workloads/harness/services.mjs';
-import { bobtail } from '../harness/bobtail.mjs';
+import { bobtail, withoutRoot } from '../harness/bobtail.mjs';
 import { LOAD_CORE, pin, SERVER_CORE } from '../harness/cpu.mjs';
 import { SCHEMES } from './schemes-list.mjs';
 import { SERVICES, WARMUP_S } from './services.mjs';
@@ -80,9 +80,7 @@ for (const name of values.services.split(',')) {
     return policy === undefined ? [] : ['--policy', policy];
   });
   const answer = JSON.parse(await bobtail(['whatif', out, '--json', ...policies]));
-  // Where this project lies is nobody's business.
-  answer.run.command = answer.run.command.map((word) => word.replace(root, ''));
-  writeFileSync(file, `${JSON.stringify(answer)}\n`);
+  writeFileSync(file, `${JSON.stringify(withoutRoot(answer))}\n`);
   process.stdout.write(`${file}\n`);
 }
 if (values.recordings === undefined) rmSync(kept, { recursive: true, force: true });

@@ -146,14 +146,10 @@ impl Ahead {
         components: &Components,
     ) -> Self {
         let percentile = supported(models, TAIL_WITHIN);
-        let tail_ns = |loops: Vec<Replayed>| {
-            let latencies = loops.into_iter().flat_map(|one| one.latencies_ns);
-            percentile_ns(latencies.collect(), percentile).unwrap_or(0)
-        };
         let each = Since::ALL.map(|since| {
             self.spend(since, budget, models, scenario, components);
             let loops = replay_ahead(models, scenario, components, &self);
-            (tail_ns(loops), self.aim.clone())
+            (reached_ns(loops, percentile), self.aim.clone())
         });
         // Of equals the first, which boosts least.
         let best = each.into_iter().min_by_key(|one| one.0);
@@ -296,6 +292,12 @@ fn supported(models: &[Model], wished: f64) -> f64 {
         .unwrap_or(wished)
 }
 
+/// A percentile of the requests of all loops.
+fn reached_ns(loops: Vec<Replayed>, percentile: f64) -> u64 {
+    let latencies = loops.into_iter().flat_map(|one| one.latencies_ns);
+    percentile_ns(latencies.collect(), percentile).unwrap_or(0)
+}
+
 /// What GC-Boost with its own settings reaches at the same lever.
 fn of_gc_boost(
     models: &[Model],
@@ -310,8 +312,5 @@ fn of_gc_boost(
         ..scenario.clone()
     };
     let replayed = replay_all(models, &scenario, components);
-    let loops = replayed.loops.into_iter();
-    let latencies: Vec<u64> = loops.flat_map(|one| one.latencies_ns).collect();
-    let reached_ns = percentile_ns(latencies, percentile).unwrap_or(0);
-    reached_ns.next_multiple_of(TARGET_UNIT_NS)
+    reached_ns(replayed.loops, percentile).next_multiple_of(TARGET_UNIT_NS)
 }

@@ -1,16 +1,16 @@
 //! Schemes that decide by requests, on drawn traces whose answers can be worked out by hand.
 
-use bobtail_sim::{
-    Aim, AllReplayed, AtSpeed, Capture, Components, Model, Since, parse, replay_all,
-};
+#[allow(dead_code, reason = "other tests use the rest")]
+mod replayed;
+
+use bobtail_sim::{Aim, AllReplayed, AtSpeed, Components, Model, Since, parse, replay_all};
 use bobtail_testkit::draw;
+use replayed::capture;
 
 /// A drawn loop under a policy; routes by number.
 fn replayed(drawing: &str, changes: &str) -> (AllReplayed, Vec<String>) {
     let drawn = draw(drawing);
-    let mut capture = Capture::new(None);
-    drawn.records.iter().for_each(|one| capture.push(*one));
-    let log = capture.finish().expect("the drawing can be replayed");
+    let log = capture(&drawn).expect("the drawing can be replayed");
     let mut components = Components::new();
     let model = Model::of(&log, |id| Some(drawn.text(id)), &mut components).expect("requests");
     let scenario = parse(changes, &components).expect("changes");
@@ -217,9 +217,7 @@ fn two_loops(drawings: [&str; 2], changes: &str) -> AllReplayed {
     let mut components = Components::new();
     let models = drawings.map(|drawing| {
         let drawn = draw(drawing);
-        let mut capture = Capture::new(None);
-        drawn.records.iter().for_each(|one| capture.push(*one));
-        let log = capture.finish().expect("the drawing can be replayed");
+        let log = capture(&drawn).expect("the drawing can be replayed");
         Model::of(&log, |id| Some(drawn.text(id)), &mut components).expect("requests")
     });
     let scenario = parse(changes, &components).expect("changes");

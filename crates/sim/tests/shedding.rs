@@ -1,14 +1,16 @@
 //! `gci`: who is turned away while a collection is due, on drawn traces worked out by hand.
 
-use bobtail_sim::{Capture, Components, Model, Replayed, parse, replay};
+#[allow(dead_code, reason = "other tests use the rest")]
+mod replayed;
+
+use bobtail_sim::{Components, Model, Replayed, parse, replay};
 use bobtail_testkit::draw;
+use replayed::capture;
 
 /// Requests of a drawing by name under a policy: `/a 5ms, /b turned away; closed 3ms to 9ms`.
 fn check(drawing: &str, policy: &str, expected: &str) {
     let drawn = draw(drawing);
-    let mut capture = Capture::new(None);
-    drawn.records.iter().for_each(|one| capture.push(*one));
-    let log = capture.finish().expect("the drawing can be replayed");
+    let log = capture(&drawn).expect("the drawing can be replayed");
     let mut components = Components::new();
     let model = Model::of(&log, |id| Some(drawn.text(id)), &mut components).expect("requests");
     let scenario = parse(policy, &components).expect("a policy");

@@ -20,17 +20,12 @@ const UJ_PER_J: f64 = 1e6;
 /// The packages of this machine.
 #[derive(Debug)]
 pub(super) struct PowerEvents {
-    packages: Vec<Package>,
+    event: PathBuf,
+    /// Of each package.
+    counters: Vec<File>,
     uj_per_count: f64,
     /// Told so far.
     told_uj: u64,
-}
-
-#[derive(Debug)]
-struct Package {
-    name: String,
-    event: PathBuf,
-    counter: File,
 }
 
 impl PowerEvents {
@@ -57,42 +52,40 @@ impl PowerEvents {
         let kind: u32 = host.read_number(&place("type"))?;
         let cpus = place("cpumask");
         let cpus = parse_cpus(host, &cpus, &host.read(&cpus)?)?;
-        let each = cpus.into_iter().enumerate().map(|(number, cpu)| {
-            let event = path.clone();
-            match syscalls::count(kind, config, cpu) {
-                Ok(counter) => Ok(Package {
-                    name: format!("package-{number}"),
-                    event,
-                    counter,
-                }),
-                Err(cause) => Err(ControlError::Perf { event, cause }),
-            }
+        let each = cpus.into_iter().map(|cpu| {
+            syscalls::count(kind, config, cpu).map_err(|cause| ControlError::Perf {
+                event: path.clone(),
+                cause,
+            })
         });
-        let packages = each.collect::<Result<Vec<_>, _>>()?;
-        if packages.is_empty() {
+        let counters = each.collect::<Result<Vec<_>, _>>()?;
+        if counters.is_empty() {
             return Err(ControlError::NoCounter);
         }
         Ok(Self {
-            packages,
+            event: path,
+            counters,
             uj_per_count: joules_per_count * UJ_PER_J,
             told_uj: 0,
         })
     }
 
     /// The packages, by number.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.packages.iter().map(|package| package.name.as_str())
+    pub(super) fn names(&self) -> impl Iterator<Item = String> {
+        (0..self.counters.len()).map(|number| format!("package-{number}"))
     }
 
     /// What all packages used since the last call, or since they were opened, in µJ.
     pub(super) fn used_uj(&mut self) -> Result<u64, ControlError> {
         let mut sum_uj = 0.0;
-        for Package { event, counter, .. } in &mut self.packages {
+        for counter in &mut self.counters {
             let mut count = [0; 8];
-            counter.read_exact(&mut count).map_err(|cause| {
-                let event = event.clone();
-                ControlError::Perf { event, cause }
-            })?;
+            counter
+                .read_exact(&mut count)
+                .map_err(|cause| ControlError::Perf {
+                    event: self.event.clone(),
+                    cause,
+                })?;
             sum_uj += u64::from_ne_bytes(count) as f64 * self.uj_per_count;
         }
         // Of sums, so that what is rounded does not add up.

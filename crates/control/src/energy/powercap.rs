@@ -62,8 +62,8 @@ impl Powercap {
     }
 
     /// The packages.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.packages.iter().map(|package| package.name.as_str())
+    pub(super) fn names(&self) -> impl Iterator<Item = String> {
+        self.packages.iter().map(|package| package.name.clone())
     }
 
     /// What all packages used since the last call, or since they were opened, in µJ.
