@@ -1,8 +1,8 @@
 // A server of an experiment on a core of its own, and its end.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isAlive } from '../../workloads/harness/alive.mjs';
 import { descendants, ordinaryPriority } from '../harness/cpu.mjs';
 import { listening } from '../harness/listening.mjs';
 
@@ -50,18 +50,8 @@ export class Running {
 
 /** Waits for the end of a process that is nobody's child any more, and ends one that does not. */
 async function gone(pid) {
-  for (let waitedMs = 0; isRunning(pid); waitedMs += LOOK_MS) {
+  for (let waitedMs = 0; isAlive(pid); waitedMs += LOOK_MS) {
     if (waitedMs === WORKERS_MS) process.kill(pid, 'SIGKILL');
     await sleep(LOOK_MS);
-  }
-}
-
-/** Not one that has ended and is not reaped: whose children they are now may never do that. */
-function isRunning(pid) {
-  try {
-    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch (error) {
-    if (['ENOENT', 'ESRCH'].includes(error.code)) return false;
-    throw error;
   }
 }

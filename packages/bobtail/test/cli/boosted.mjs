@@ -13,6 +13,7 @@ import {
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isAlive } from '../../../../workloads/harness/alive.mjs';
 import { fixture } from './recordings.mjs';
 import { MAIN, makeFolder } from './run-bobtail.mjs';
 import { assertValid } from './schemas.mjs';
@@ -43,14 +44,7 @@ export function read(path) {
   return readFileSync(path, 'utf8').trim();
 }
 
-export function isAlive(pid) {
-  try {
-    // A zombie has ended, too.
-    return !/^\d+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
-}
+export { isAlive };
 
 function sessionOf(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
