@@ -24,10 +24,16 @@ export const ARMS = {
   'gc-boost-tuned': { policy: 'gc-boost', isTuned: true, label: 'GC-Boost (after tuning)' },
   'queue-boost': { policy: 'queue-boost', label: 'Queue Boost' },
   combined: { policy: 'combined', isTuned: true, label: 'Combined' },
-  'deadline-14': deadline(0.14, { isExtra: true }),
-  'deadline-10': deadline(0.1, { isExtra: true }),
-  'deadline-07': deadline(0.07, { isExtra: true }),
-  'deadline-05': deadline(0.05),
+  deadline: { policy: 'deadline', isTuned: true, label: 'deadline (ours)' },
+  'deadline-50': {
+    policy: 'deadline:of-combined=0.5',
+    isTuned: true,
+    label: 'deadline, half of what Combined would boost',
+  },
+  'deadline-14': ofShare(0.14),
+  'deadline-10': ofShare(0.1),
+  'deadline-07': ofShare(0.07),
+  'deadline-05': ofShare(0.05),
   'a-a': { policy: 'static:base', label: 'static 2.6 GHz again (A/A)' },
   aided: {
     policy: 'static:base',
@@ -44,13 +50,13 @@ function semiSpace(mb) {
   return `--min-semi-space-size=${mb} --max-semi-space-size=${mb}`;
 }
 
-/** Ours. */
-function deadline(share, more = {}) {
+/** Ours as it was, with a share of all work and not a part of what Combined would boost. */
+function ofShare(share) {
   return {
-    policy: `deadline:share=${share}`,
+    policy: `deadline:share=${share},of-combined=1000,chance=0.5`,
     isTuned: true,
     label: `deadline, share ${share}`,
-    ...more,
+    isExtra: true,
   };
 }
 

@@ -36,8 +36,8 @@ export async function atFrequency(ghz, take) {
  * Records a service under its open load into `folder`, which is there only when it is whole.
  * `seed` is of the load, which lasts for `seconds` after it was warmed up; `flags` are of its Node.
  */
-export async function record({ service, folder, node, flags = [], environment, ...load }) {
-  const { ratePerS, seconds, seed } = load;
+export async function record({ service, folder, node, flags = [], environment, ...more }) {
+  const { ratePerS, seconds, seed, workers = 0 } = more;
   const sent = [
     process.execPath,
     '--single-threaded-gc',
@@ -51,7 +51,8 @@ export async function record({ service, folder, node, flags = [], environment, .
   const how = ['--warmup', String(WARM_UP_MS / 1000), '--no-report', '--no-html', '--quiet'];
   const where = ['--out', `${folder}.part`, '--on-port', sent.join(' ')];
   rmSync(`${folder}.part`, { recursive: true, force: true });
-  const env = { ...V8_ASIDE, ...environment, SEED: String(seed * 1000 + 7) };
+  const own = { SEED: String(seed * 1000 + 7), WORKERS: String(workers) };
+  const env = { ...V8_ASIDE, ...environment, ...own };
   await bobtail(['record', ...how, ...where, '--', ...command], {
     env: { ...process.env, ...env },
   });

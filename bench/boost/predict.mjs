@@ -3,13 +3,13 @@
 // beside what came.
 //
 //   node bench/boost/predict.mjs --out DIR [--recordings 2] [--requests 50000]
-//     [--services cpu,redis,…] [--tuned=--flag] [--seconds-max S] [--scratch DIR]
+//     [--services cpu,redis,…] [--workers 0] [--tuned=--flag] [--seconds-max S] [--scratch DIR]
 //
 // First all is recorded, which is what wants a quiet machine, then replayed. A run goes on where
 // the last one stopped. `run.mjs` has to have run before: a service is recorded at the rate at
 // which its loop is as busy as it was live, since recording costs more than sensing and the core is
 // not always as fast. A tuned arm is replayed on a recording with its flags: a replay cannot know
-// what V8 would collect.
+// what V8 would collect. Workers of a cluster are replayed with one lever for all, as they had it.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,6 +28,7 @@ const { values } = parseArgs({
     recordings: text('2'),
     requests: text('50000'),
     services: text(Object.keys(SERVICES).join(',')),
+    workers: text('0'),
     tuned: { type: 'string' },
     'seconds-max': text('0'),
     node: text(join('node_modules', 'node24', 'bin', 'node')),
@@ -53,7 +54,10 @@ const cells = Array.from({ length: Number(values.recordings) }, (_, index) => in
     return services.flatMap((service) => KINDS.map((kind) => ({ service, kind, seed })));
   },
 );
-const nameOf = ({ service, kind, seed }) => `${service}-${kind}-${seed}`;
+const workers = Number(values.workers);
+/** As its rounds are called. */
+const liveName = (service) => (workers > 0 ? `${service}-cluster` : service);
+const nameOf = ({ service, kind, seed }) => `${liveName(service)}-${kind}-${seed}`;
 const recordingOf = (cell) => join(values.scratch, nameOf(cell));
 const answerOf = (cell) => join(values.out, 'predicted', `${nameOf(cell)}.json`);
 
@@ -61,7 +65,7 @@ const answerOf = (cell) => join(values.out, 'predicted', `${nameOf(cell)}.json`)
 function recordAtBase({ service, kind, folder, seed, ratePerS, seconds }, environment) {
   const flags = flagsOf({ isTuned: kind === 'tuned' }, tuned(service));
   const load = { ratePerS, seconds, seed };
-  const how = { service, folder, node: values.node, flags, environment };
+  const how = { service, folder, workers, node: values.node, flags, environment };
   return driven(() => atFrequency(2.6, () => record({ ...how, ...load })));
 }
 
@@ -82,7 +86,9 @@ async function answerTo(args) {
 /** How busy the loop was live, as a share of the time in which the base speed lets it run. */
 function liveUse({ service, kind }) {
   const arm = { plain: BASE, tuned: 'gc-boost-tuned' }[kind];
-  return liveMean(values.out, { service, arm, figure: 'loopShare' }) / BASE_SPEED;
+  const share = liveMean(values.out, { service: liveName(service), arm, figure: 'loopShare' });
+  // Of all loops, and a replay tells it of one.
+  return share / BASE_SPEED / Math.max(1, workers);
 }
 
 /** What speaks against a recording; null where it is to be kept, or its refusal is. */
@@ -98,7 +104,7 @@ function flaw(answer, target) {
 async function recordAsBusy(cell, environment) {
   const folder = recordingOf(cell);
   const target = liveUse(cell);
-  let ratePerS = liveMean(values.out, { service: cell.service, figure: 'ratePerS' });
+  let ratePerS = liveMean(values.out, { service: liveName(cell.service), figure: 'ratePerS' });
   for (let trial = 0; trial < TRIALS_MAX; trial += 1) {
     if (isOverdue()) return false;
     const seconds = Number(values.requests) / ratePerS;
@@ -133,7 +139,8 @@ async function recordAll(environment) {
 
 /** What a look cost live, as `whatif --look` takes it; nothing where that was not told. */
 function lookOf(service) {
-  const mean = (figure) => liveMean(values.out, { service, arm: 'combined', figure });
+  const live = { service: liveName(service), arm: 'combined' };
+  const mean = (figure) => liveMean(values.out, { ...live, figure });
   const ns = Math.round(mean('lookingNs') / mean('looks'));
   return ns > 0 ? ['--look', `${ns}ns`] : [];
 }
@@ -146,7 +153,8 @@ async function replay(cell) {
   );
   const policies = arms.flatMap(([, { policy }]) => ['--policy', policy]);
   const { latency } = JSON.parse(readFileSync(join(values.out, 'about.json'), 'utf8'));
-  const lever = ['--latency', latency, ...lookOf(cell.service)];
+  const domain = workers > 0 ? ['--domain', 'shared'] : [];
+  const lever = ['--latency', latency, ...domain, ...lookOf(cell.service)];
   const args = ['whatif', recordingOf(cell), '--json', ...lever, ...policies];
   const answer = await answerTo(args);
   writeFileSync(answerOf(cell), `${JSON.stringify(withoutRoot(answer))}\n`);

@@ -11,7 +11,7 @@ function answersOf(folder) {
   const from = join(folder, 'predicted');
   if (!existsSync(from)) return [];
   return readdirSync(from)
-    .map((name) => [name, /^(\w+)-(\w+)-(\d+)\.json$/.exec(name)])
+    .map((name) => [name, /^([\w-]+)-(plain|tuned)-(\d+)\.json$/.exec(name)])
     .filter(([, match]) => match !== null)
     .map(([name, [, service, kind, seed]]) => {
       return { service, kind, seed, answer: JSON.parse(readFileSync(join(from, name), 'utf8')) };

@@ -6,11 +6,11 @@
 //   node bench/boost/tables.mjs bench/runs/2026-11-21-boost
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { analyzeRounds } from '../../packages/bobtail/dist/cli/analysis.js';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
-import { ARMS, BASE, BASE_POLICY, SERVICES } from './arms.mjs';
-import { cellsIn, energyOf, pooled } from './cells.mjs';
-import { predictions } from './predicted.mjs';
+import { ARMS, BASE, SERVICES } from './arms.mjs';
+import { cellsIn } from './cells.mjs';
+import { compared, TAILS } from './compared.mjs';
+import { conformance } from './conformance.mjs';
 
 /** Tail reduction in per cent and normalised energy: VEE'19, Table 7 and section 7. */
 const PAPER_7 = {
@@ -28,7 +28,6 @@ const PAPER_6 = {
   disk: [24.9, 13.9, 1.06, 1.28],
   postgres: [15.1, 10.7, 1.12, 1.11],
 };
-const TAILS = [99.9, 99];
 const LONG_MS = [30, 60];
 
 const [folder] = process.argv.slice(2);
@@ -37,51 +36,6 @@ const head = (...cells) => {
   row(...cells);
   row(...cells.map(() => '---'));
 };
-
-/** One round of an arm, as the comparison of rounds takes it. */
-function toRound(latencies) {
-  const pairs = latencies.split(' ').map((pair) => pair.split(':').map(Number));
-  return {
-    latencies: pairs.map(([bucket, count]) => [Math.round(1.01 ** bucket * 1000), count]),
-    measures: [1, 1, 1],
-  };
-}
-
-/** An arm beside the base in the rounds that both have. */
-async function compared(base, own) {
-  const rounds = base.map(({ round }) => round).filter((n) => own.some(({ round }) => round === n));
-  const of = (cells, figure) => {
-    return rounds.map((n) => toRound(cells.find(({ round }) => round === n)[figure]));
-  };
-  // Older runs have kept no others than those of fast turns.
-  const figures = ['latencies', 'latenciesOfAllTurns'];
-  const [fast, all] = await Promise.all(
-    figures.map((figure) => {
-      const isKept = [...base, ...own].every((cell) => cell[figure] !== undefined);
-      return isKept ? analyzeRounds(of(base, figure), of(own, figure)) : { percentiles: [] };
-    }),
-  );
-  const mean = (figure) => own.reduce((sum, cell) => sum + figure(cell), 0) / own.length;
-  return {
-    rounds: rounds.length,
-    pooled: pooled(own),
-    percentiles: fast.percentiles,
-    ofAllTurns: { percentiles: all.percentiles },
-    byRound: rounds.map((n) => {
-      return TAILS.map((tail) => {
-        const [before, after] = [base, own].map((cells) => {
-          const { latencies } = cells.find(({ round }) => round === n);
-          return LatencyHistogram.fromText(latencies).percentileMs(tail);
-        });
-        return before === null || after === null ? null : after / before;
-      });
-    }),
-    energy: mean(energyOf),
-    boosted: mean((cell) => cell.boostedShare),
-    perS: mean((cell) => cell.boosts / (cell.ranNs / 1e9)),
-    busy: mean((cell) => cell.loopShare),
-  };
-}
 
 /** Per cent less, of a ratio. */
 const percent = (ratio) => ((1 - ratio) * 100).toFixed(0);
@@ -190,25 +144,19 @@ function tableSix(services) {
 }
 
 /** Where the replay's reduction lies in the interval of the live one, and where not. */
-function conformanceTable(services, predict) {
+function conformanceTable(services, folder) {
+  const found = conformance(services, folder);
+  if (!found.some(({ tails }) => tails.some(({ predicted }) => predicted !== null))) return;
   process.stdout.write('\n### Predicted and live, less % and energy\n\n');
   const tails = TAILS.flatMap((tail) => [`p${tail} predicted`, `p${tail} live`, 'within']);
   head('service', 'scheme', ...tails, 'energy* predicted', 'energy* live');
-  for (const [service, results] of services) {
-    for (const [name, result] of results) {
-      if (ARMS[name].policy === BASE_POLICY) continue;
-      const cells = TAILS.flatMap((tail) => {
-        const predicted = predict(service, name, tail);
-        const live = result.percentiles.find(({ percentile }) => percentile === tail);
-        if (predicted === null || live === undefined) return ['–', '–', '–'];
-        const { ratio } = predicted;
-        const told = `${percent(ratio)} %`;
-        const isWithin = live.low === null ? '–' : ratio >= live.low && ratio <= live.high;
-        return [told, reduction(result, tail), { true: 'yes', false: 'no' }[isWithin] ?? '–'];
-      });
-      const energy = predict(service, name, 99)?.energy.toFixed(3) ?? '–';
-      row(service, name, ...cells, energy, result.energy.toFixed(3));
-    }
+  for (const { service, arm, result, energy, tails: told } of found) {
+    const cells = told.flatMap(({ percentile, predicted, isWithin }) => {
+      if (predicted === null) return ['–', '–', '–'];
+      const within = { true: 'yes', false: 'no' }[isWithin] ?? '–';
+      return [`${percent(predicted)} %`, reduction(result, percentile), within];
+    });
+    row(service, arm, ...cells, energy?.toFixed(3) ?? '–', result.energy.toFixed(3));
   }
 }
 
@@ -241,7 +189,10 @@ for (const [service, arms] of cellsIn(folder)) {
 }
 if (single.length > 0) {
   tableSeven(single.map(([, results]) => results));
-  conformanceTable(single, predictions(folder));
+  conformanceTable(single, folder);
 }
-if (clusters.length > 0) tableSix(clusters);
+if (clusters.length > 0) {
+  tableSix(clusters);
+  conformanceTable(clusters, folder);
+}
 longWaitsTable([...cellsIn(folder).values()]);

@@ -2,13 +2,13 @@
 // from the first.
 
 const MIX = ['hog', 'hog', 'hog', 'up'];
-const REQUESTS = 2600;
-const RATE = 100;
+const REQUESTS = 1350;
+const RATE = 50;
 const UPSTREAM = { UPSTREAM_MS: '8' };
 const POOL_LOAD = ['2000', '200', 'pool', 'x'];
 const base = {
-  // Long enough that nearly all work of the route is what is then doubled.
-  service: ['busy=4'],
+  // Long enough that nearly all work of the route is what is then doubled: some 0.4 ms are not.
+  service: ['busy=8'],
   load: [String(REQUESTS), String(RATE), ...MIX],
   env: UPSTREAM,
   seconds: 27,
@@ -30,7 +30,7 @@ const setsOf = (from) => {
 export const CELLS = {
   first: { ...base, sets: setsOf('first') },
   again: base,
-  exec: { ...base, service: ['busy=8'] },
+  exec: { ...base, service: ['busy=16'] },
   io: { ...base, env: { UPSTREAM_MS: '16' } },
   rate: { ...base, load: [String(REQUESTS), String(RATE * 1.5), ...MIX] },
   'pool-first': { ...pool, sets: setsOf('pool-first') },

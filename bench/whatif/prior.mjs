@@ -29,7 +29,7 @@ if (values.out === undefined) {
 
 const quick = (times) => Array.from({ length: times }, () => 'quick');
 const server = (name) => join(root, 'workloads', name, 'server.cjs');
-const CLUSTER = join(root, 'bench/whatif/two-workers.cjs');
+const CLUSTER = join(root, 'packages/bobtail/test/cli/fixtures/two-workers.cjs');
 
 /** Requests per second, the routes that are drawn from, and the server. */
 const SERVICES = {

@@ -7,7 +7,8 @@
 //! nobody up for long. How long the loop has worked without a wait, by which this went at first,
 //! says little where it is busy: many short turns without a wait make nobody wait for long. A boost
 //! begins when a turn is likely to get to the age that only the longest get to, and at once for a
-//! collection, or a queue, that will carry it there.
+//! collection, or a queue, that will carry it there. How old that is follows from what Combined
+//! would boost of the same loop: it gets by with a part of that.
 
 use std::fmt;
 
@@ -21,6 +22,7 @@ use crate::gc_boost::HOLD_MAX_NS;
 use crate::hold::Hold;
 use crate::pauses::Pauses;
 use crate::reading::Reading;
+use crate::shadow::Shadow;
 use crate::speed::Speed;
 
 pub(crate) const NAME: &str = "deadline";
@@ -30,6 +32,9 @@ const WAITED_NS: u64 = 50_000;
 const WAITED_PART: u64 = 8;
 /// Events over which is averaged how long one takes.
 const EVENTS: u32 = 256;
+/// Of all work, what may be late where Combined boosts nothing: turns that are all alike have one
+/// now and then that is not.
+const LATE_MIN: f64 = 0.001;
 
 /// Which collections are boosted that carry no turn to the deadline, and what waits for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,9 +52,11 @@ impl Collections {
 /// Boost turns that are about to become long.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Deadline {
-    /// The deadline is the age of turns beyond which this share of all work is done; beyond a
-    /// higher age while more of the work is boosted.
+    /// The deadline is the age of turns beyond which at most this share of all work is done; beyond
+    /// a higher age while more of the work is boosted.
     pub share: f64,
+    /// And at most this part of what Combined would boost.
+    pub of_combined: f64,
     /// A turn is boosted when it gets to the deadline at least so probably.
     pub chance: f64,
     /// Whether others are boosted, too.
@@ -63,8 +70,9 @@ pub struct Deadline {
 impl Default for Deadline {
     fn default() -> Self {
         Self {
-            share: 0.05,
-            chance: 0.5,
+            share: 0.2,
+            of_combined: 0.7,
+            chance: 0.4,
             collections: Collections::All,
             hold_ns: 0,
             period_ns: 200_000,
@@ -77,6 +85,7 @@ impl Deadline {
         let default = Self::default();
         let policy = Self {
             share: arguments.number("share", default.share, 0.001..=0.999)?,
+            of_combined: arguments.number("of-combined", default.of_combined, 0.01..=1000.0)?,
             chance: arguments.number("chance", default.chance, 0.01..=1.0)?,
             collections: match arguments.word(
                 "collections",
@@ -107,6 +116,7 @@ impl Deadline {
             since_ns: None,
             late_turn: None,
             boosted: Boosted::default(),
+            shadow: Shadow::new(lever),
             speed: Speed::Base,
         }
     }
@@ -115,9 +125,17 @@ impl Deadline {
 impl fmt::Display for Deadline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (hold, period) = (duration_text(self.hold_ns), duration_text(self.period_ns));
-        let Self { share, chance, .. } = self;
+        let Self {
+            share,
+            of_combined,
+            chance,
+            ..
+        } = self;
         let collections = Collections::WORDS[self.collections as usize];
-        write!(f, "{NAME}:share={share},chance={chance}")?;
+        write!(
+            f,
+            "{NAME}:share={share},of-combined={of_combined},chance={chance}"
+        )?;
         write!(f, ",collections={collections},hold={hold},period={period}")
     }
 }
@@ -152,6 +170,7 @@ pub struct DeadlineDecider {
     /// The last turn that was going to miss the deadline.
     late_turn: Option<u64>,
     boosted: Boosted,
+    shadow: Shadow,
     /// What it decided last.
     speed: Speed,
 }
@@ -169,6 +188,7 @@ impl DeadlineDecider {
         let passed_ns = now_ns.saturating_sub(last.now_ns);
         let work_ns = seen.worked_ns.saturating_sub(last.worked_ns).min(passed_ns);
         self.boosted.add(work_ns, self.speed == Speed::Peak);
+        self.shadow.learn(reading, work_ns);
         let turns = seen.turns.saturating_sub(last.turns);
         let has_waited = self.has_waited(passed_ns, work_ns);
         if has_waited {
@@ -231,10 +251,12 @@ impl DeadlineDecider {
         become_ns >= self.ages.turning_ns(self.aim(), self.policy.chance)
     }
 
-    /// The share of late work that it aims at: less by the square while more than `share` of all
-    /// work is boosted, so that a loop which hardly keeps up is not boosted most of the time.
+    /// The share of late work that it aims at: less by the square while more of all work is boosted
+    /// than may be, so that a loop which hardly keeps up is not boosted most of the time.
     fn aim(&self) -> f64 {
-        let Deadline { share, .. } = self.policy;
+        let policy = self.policy;
+        let of_combined = policy.of_combined * self.shadow.part();
+        let share = of_combined.max(LATE_MIN).min(policy.share);
         let over = (self.boosted.part() / share).max(1.0);
         share / (over * over)
     }

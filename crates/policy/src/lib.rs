@@ -35,6 +35,7 @@ mod pauses;
 mod policy;
 mod queue_boost;
 mod reading;
+mod shadow;
 mod speed;
 mod static_speed;
 

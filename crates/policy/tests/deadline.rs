@@ -277,3 +277,49 @@ fn looks_that_are_far_apart_tell_short_turns_from_long_ones_too() {
     one.now_ns += 700_000;
     assert!(one.look(MS, None), "longer than the short ones are");
 }
+
+/// The part that is boosted, once they are known, of turns of which half end each half millisecond.
+fn part_of_halving_turns(policy: &str) -> f64 {
+    let mut one = Loop::under(policy);
+    let (mut boosted_ns, mut all_ns) = (0, 0);
+    for round in 0..40 {
+        for number in 1..1_u64 << 10 {
+            let long_ns = u64::from(1 + number.trailing_zeros()) * 500_000;
+            let from_ns = one.turn(long_ns).unwrap_or(long_ns);
+            one.wait(4 * MS);
+            if round >= 20 {
+                boosted_ns += long_ns - from_ns;
+                all_ns += long_ns;
+            }
+        }
+    }
+    boosted_ns as f64 / all_ns as f64
+}
+
+#[test]
+fn it_gets_by_with_a_part_of_what_combined_would_boost() {
+    // A turn takes a millisecond in the mean, and Combined boosts those that get to 2.5 times that:
+    // one in 32, which go on for another in the mean.
+    let combined = 1.0 / 32.0;
+    for of_combined in [0.3, 0.7, 1.0] {
+        let part = part_of_halving_turns(&format!("deadline:of-combined={of_combined}"));
+        let most = of_combined * combined;
+        assert!(
+            (0.6 * most..1.25 * most).contains(&part),
+            "{part} of {most}"
+        );
+    }
+    // The share alone is 0.2.
+    let part = part_of_halving_turns("deadline:of-combined=1000");
+    assert!((0.15..0.3).contains(&part), "{part}");
+}
+
+#[test]
+fn where_combined_boosts_nothing_what_is_rarest_is_late() {
+    // No turn is 2.5 times as long as the mean of them.
+    let mut one = Loop::under("deadline");
+    one.learns(2_000, (9, 2 * MS), 3 * MS);
+    assert_eq!(one.turn(2 * MS), None);
+    one.wait(MS);
+    assert!(one.turn(6 * MS).is_some());
+}

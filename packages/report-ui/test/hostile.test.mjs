@@ -7,10 +7,10 @@ import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
+import { drawRecording } from '../../../workloads/harness/drawings.mjs';
 import { startRecording } from '../../bobtail/test/cli/recordings.mjs';
 import { makeFolder, runBobtail } from '../../bobtail/test/cli/run-bobtail.mjs';
 import { assertAccessible, browserBeside } from './browser.mjs';
-import { drawRecording } from './drawings.mjs';
 import { NODE, pageOf, recordingHome } from './shop.mjs';
 
 const { plain } = createRequire(import.meta.url)('../../bobtail/dist/cli/text/plain.js');

@@ -10,8 +10,8 @@ import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { growRecording } from '../../../workloads/harness/drawings.mjs';
 import { browserBeside } from './browser.mjs';
-import { growRecording } from './drawings.mjs';
 import { pageOf, recordingHome } from './shop.mjs';
 
 const EVENTS = 4_400_000;

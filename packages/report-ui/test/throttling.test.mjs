@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
+import { drawRecording } from '../../../workloads/harness/drawings.mjs';
 import { makeFolder } from '../../bobtail/test/cli/run-bobtail.mjs';
 import { assertAccessible, browserBeside, textsOf } from './browser.mjs';
-import { drawRecording } from './drawings.mjs';
 import { NODE, pageOf, recordingHome, recordService } from './shop.mjs';
 
 const require = createRequire(import.meta.url);

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { before, test } from 'node:test';
+import { drawRecording } from '../../../workloads/harness/drawings.mjs';
 import { browserBeside, textsOf } from './browser.mjs';
-import { drawRecording } from './drawings.mjs';
 import { NODE, pageOf, recordingHome, recordService } from './shop.mjs';
 import { assertBoxes, drawnTimeline, durationOf, laneOf } from './timeline.mjs';
 

@@ -8,8 +8,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { drawRecording } from '../../../workloads/harness/drawings.mjs';
 import { assertAccessible, browserBeside, textsOf } from './browser.mjs';
-import { drawRecording } from './drawings.mjs';
 import { explained, pageOf, recordingHome } from './shop.mjs';
 
 const require = createRequire(import.meta.url);

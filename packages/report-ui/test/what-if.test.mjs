@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
+import { drawRecording } from '../../../workloads/harness/drawings.mjs';
 import { runBobtail } from '../../bobtail/test/cli/run-bobtail.mjs';
 import { assertValid } from '../../bobtail/test/cli/schemas.mjs';
 import { assertAccessible, browserBeside, textsOf } from './browser.mjs';
-import { drawRecording } from './drawings.mjs';
 import { recordingHome } from './shop.mjs';
 
 const require = createRequire(import.meta.url);

@@ -4,7 +4,9 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { drawRecording } from '../../../../workloads/harness/drawings.mjs';
 import { nodes } from './nodes.mjs';
+import { fixture } from './recordings.mjs';
 import { runBobtail } from './run-bobtail.mjs';
 import { loadOf, recorded, SERVICE, whatIf, whatIfOrRefused } from './whatif-recordings.mjs';
 
@@ -231,6 +233,28 @@ test('one loop that shares its lever with nobody is as without sharing', async (
   }
 });
 
+test('workers that share a clock are boosted together', async () => {
+  const out = join(home, 'workers.bobtail');
+  const load = loadOf(['open', '3000', '300', 'hog', 'x', 'x', 'x']);
+  const flags = ['--quiet', '--no-report', '--no-html', '--out', out, '--on-port', load];
+  const service = [nodes[2].path, fixture('two-workers.cjs'), SERVICE];
+  const { code, stderr } = await runBobtail(['record', ...flags, '--', ...service]);
+  assert.equal(code, 0, stderr);
+  stolen(out, []);
+  const policy = ['--policy', 'queue-boost:window=16,hold=0ns', '--budget', 'none'];
+  const [own, shared] = await Promise.all(
+    ['own', 'shared'].map(async (domain) => {
+      const answer = await whatIf(out, ...policy, '--domain', domain);
+      return answer.scenarios[0].policy;
+    }),
+  );
+  assert.deepEqual([own.sharedDomain, shared.sharedDomain], [false, true]);
+  // Each is boosted when it wants to be, and when the other does.
+  const shares = [own.boostedShare, shared.boostedShare];
+  assert.ok(shares[0] > 0.02 && shares[1] > 1.2 * shares[0], shares.join());
+  assert.ok(shared.energy > own.energy, `${shared.energy} ${own.energy}`);
+});
+
 test('who comes while a collection is due is turned away, and told', async () => {
   const policies = ['gci:collections=all', 'gci', 'gc-boost'];
   const flags = policies.flatMap((one) => ['--policy', one]);
@@ -333,5 +357,40 @@ test('a recording that lacks what a replay needs is refused', async () => {
     const { code, stdout, stderr } = await runBobtail(['whatif', out]);
     assert.deepEqual([code, stdout], [81, ''], how.join(' '));
     assert.match(stderr, message);
+  }
+});
+
+/** A request that takes a millisecond, in the notation of drawn traces. */
+function drawnRequest(atMs, handle) {
+  return [
+    `open ${handle} server`,
+    `${atMs}ms begin read handle=${handle} ready=${atMs}ms`,
+    `source ${handle} "/a"`,
+    `${atMs + 1}ms sink ${handle} 200`,
+    'end',
+    'poll for=1ms',
+  ];
+}
+
+test('a recording that lost too much is refused, and one that lost little is not', async () => {
+  const from = (firstMs, firstHandle) => {
+    const numbers = Array.from({ length: 200 }, (_, n) => n);
+    return numbers.flatMap((n) => drawnRequest(firstMs + 2 * n, firstHandle + n));
+  };
+  // The loop was busy until 399 ms; what came from then on until the next record is not known.
+  for (const [goesOnMs, code] of [
+    [402, 0],
+    [450, 81],
+  ]) {
+    const lines = [...from(0, 1), 'loss overwritten count=3', ...from(goesOnMs, 201)];
+    const folder = drawRecording(home, `lossy-${goesOnMs}`, lines.join('\n'));
+    const told = await runBobtail(['whatif', folder, '--json']);
+    assert.equal(told.code, code, told.stderr);
+    if (code === 0) {
+      assert.equal(JSON.parse(told.stdout).requests, 400);
+    } else {
+      assert.equal(told.stdout, '');
+      assert.match(told.stderr, /too much was lost for a replay: 51 of 849 ms, with 3 losses/);
+    }
   }
 });

@@ -158,7 +158,7 @@ export function renderSummary(summary: BoostSummary): string[] {
   const parts = [
     summary.isEmulated ? 'EMULATED frequency' : (summary.lever ?? summary.actuator),
     ...(summary.processes > 1 ? [`${formatCount(summary.processes)} processes`] : []),
-    `${formatCount(counters.boosts)} boosts`,
+    countOf(counters.boosts, 'boost'),
     `boosted ${boosted} (${share})`,
     ...(energy === null ? [] : [`energy ${renderEnergy(energy)}`]),
     ...(counters.refused === 0 ? [] : [`${formatCount(counters.refused)} refused by the lever`]),

@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { builtExample } from '../../../workloads/harness/built-example.mjs';
+import { builtExample } from './built-example.mjs';
 
 /** Writes a recording of a drawing below `cwd`; its folder. */
 export function drawRecording(cwd, name, lines) {

@@ -1,0 +1,53 @@
+// An arm of the live rounds beside the base: what became shorter, with intervals from a paired
+// bootstrap over rounds, as `bobtail tune` has them.
+import { analyzeRounds } from '../../packages/bobtail/dist/cli/analysis.js';
+import { LatencyHistogram } from '../harness/latency-histogram.mjs';
+import { energyOf, pooled } from './cells.mjs';
+
+/** Percentiles that are compared. */
+export const TAILS = [99.9, 99];
+
+/** One round of an arm, as the comparison of rounds takes it. */
+function toRound(latencies) {
+  const pairs = latencies.split(' ').map((pair) => pair.split(':').map(Number));
+  return {
+    latencies: pairs.map(([bucket, count]) => [Math.round(1.01 ** bucket * 1000), count]),
+    measures: [1, 1, 1],
+  };
+}
+
+/** An arm beside the base in the rounds that both have. */
+export async function compared(base, own) {
+  const rounds = base.map(({ round }) => round).filter((n) => own.some(({ round }) => round === n));
+  const of = (cells, figure) => {
+    return rounds.map((n) => toRound(cells.find(({ round }) => round === n)[figure]));
+  };
+  // Older runs have kept no others than those of fast turns.
+  const figures = ['latencies', 'latenciesOfAllTurns'];
+  const [fast, all] = await Promise.all(
+    figures.map((figure) => {
+      const isKept = [...base, ...own].every((cell) => cell[figure] !== undefined);
+      return isKept ? analyzeRounds(of(base, figure), of(own, figure)) : { percentiles: [] };
+    }),
+  );
+  const mean = (figure) => own.reduce((sum, cell) => sum + figure(cell), 0) / own.length;
+  return {
+    rounds: rounds.length,
+    pooled: pooled(own),
+    percentiles: fast.percentiles,
+    ofAllTurns: { percentiles: all.percentiles },
+    byRound: rounds.map((n) => {
+      return TAILS.map((tail) => {
+        const [before, after] = [base, own].map((cells) => {
+          const { latencies } = cells.find(({ round }) => round === n);
+          return LatencyHistogram.fromText(latencies).percentileMs(tail);
+        });
+        return before === null || after === null ? null : after / before;
+      });
+    }),
+    energy: mean(energyOf),
+    boosted: mean((cell) => cell.boostedShare),
+    perS: mean((cell) => cell.boosts / (cell.ranNs / 1e9)),
+    busy: mean((cell) => cell.loopShare),
+  };
+}
