@@ -15,6 +15,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bobtail, withoutRoot } from '../harness/bobtail.mjs';
+import { LOAD_CORE, SERVER_CORE } from '../harness/cpu.mjs';
+import { StallWatch } from '../harness/stalls.mjs';
+import { touchMemory } from '../harness/touched-memory.mjs';
 import { ARMS, BASE, BASE_POLICY, BASE_SPEED, flagsOf, SERVICES } from './arms.mjs';
 import { liveMean } from './cells.mjs';
 import { atFrequency, record } from './held.mjs';
@@ -100,8 +103,25 @@ function flaw(answer, target) {
   return Math.abs(off) <= BUSY_OFF_MAX ? null : 'not as busy as live';
 }
 
+/**
+ * Says in a recording when its CPUs did not run, as live rounds are told, instead of what the
+ * kernel tells in ticks of 10 ms: what came then is in no percentile.
+ */
+function tellStalls(folder, stalls) {
+  const path = join(folder, 'run.json');
+  const run = JSON.parse(readFileSync(path, 'utf8'));
+  const aheadNs = Number(process.hrtime.bigint()) - performance.now() * 1e6;
+  run.host.stolen = stalls
+    .toSorted((a, b) => a.fromMs - b.fromMs)
+    .map(({ fromMs, lateMs }) => {
+      const [fromNs, takenNs] = [fromMs * 1e6 + aheadNs, lateMs * 1e6].map(Math.round);
+      return { fromNs, untilNs: fromNs + takenNs, takenNs };
+    });
+  writeFileSync(path, JSON.stringify(run));
+}
+
 /** Records one that is whole and as busy as live; false when time is up. */
-async function recordAsBusy(cell, environment) {
+async function recordAsBusy(cell, environment, watch) {
   const folder = recordingOf(cell);
   const target = liveUse(cell);
   let ratePerS = liveMean(values.out, { service: liveName(cell.service), figure: 'ratePerS' });
@@ -112,7 +132,11 @@ async function recordAsBusy(cell, environment) {
     // Of a run that was killed before it was judged, or of one that is not kept.
     rmSync(part, { recursive: true, force: true });
     const recording = { ...cell, folder: part, ratePerS, seconds };
+    // What was recorded before has taken and given back memory.
+    touchMemory({ isAgain: true });
+    await watch.taken();
     await recordAtBase(recording, environment);
+    tellStalls(part, await watch.taken());
     const answer = await answerTo(['whatif', part, '--json']);
     const why = flaw(answer, target);
     const use = answer.unchanged?.loopUse;
@@ -130,11 +154,16 @@ async function recordAsBusy(cell, environment) {
 
 /** Records what is not there yet; false when time is up. */
 async function recordAll(environment) {
-  for (const cell of cells) {
-    if (existsSync(answerOf(cell)) || existsSync(recordingOf(cell))) continue;
-    if (!(await recordAsBusy(cell, environment))) return false;
+  const watch = await StallWatch.start([SERVER_CORE, LOAD_CORE]);
+  try {
+    for (const cell of cells) {
+      if (existsSync(answerOf(cell)) || existsSync(recordingOf(cell))) continue;
+      if (!(await recordAsBusy(cell, environment, watch))) return false;
+    }
+    return true;
+  } finally {
+    await watch.stop();
   }
-  return true;
 }
 
 /** What a look cost live, as `whatif --look` takes it; nothing where that was not told. */

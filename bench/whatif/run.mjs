@@ -2,18 +2,19 @@
 // factor, between two recordings.
 //
 //   node bench/whatif/run.mjs --out DIR [--rounds 2] [--node NODE] [--seconds-max 40]
+//     [--scratch DIR]
 //
 // Each recording is a fresh service under the same open load. `again` repeats `first`, so that it
-// is known what two recordings of the same differ by. Each cell is written when it is done, so a
+// is known what two recordings of the same differ by. Recordings are kept in `--scratch`, so a
 // run that was cut off goes on; `node bench/whatif/tables.mjs DIR` prints the comparison.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { bobtail, withoutRoot } from '../harness/bobtail.mjs';
-import { CELLS } from './cells.mjs';
+import { CELLS, INJECTIONS } from './cells.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const FIXTURES = join(root, 'packages/bobtail/test/cli/fixtures');
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '2' },
     node: { type: 'string', default: join(root, 'node_modules/node24/bin/node') },
     'seconds-max': { type: 'string', default: '3600' },
+    scratch: { type: 'string', default: join(tmpdir(), 'bobtail-bench-whatif') },
   },
 });
 if (values.out === undefined) {
@@ -31,35 +33,64 @@ if (values.out === undefined) {
   process.exit(64);
 }
 
-/** Records one cell and asks what its changes would bring; traces are not kept. */
-async function measure({ service, load, env, sets = [] }) {
-  const folder = mkdtempSync(join(tmpdir(), 'bobtail-bench-whatif-'));
-  const out = join(folder, 'recording.bobtail');
+const recordingOf = (round, name) => join(values.scratch, `${round}-${name}.bobtail`);
+
+/** Records one cell, which is there only when it is whole. */
+async function record(out, { service, load, env }) {
   const words = [process.execPath, join(FIXTURES, 'whatif-load.mjs'), 'open', ...load];
   // A path may have spaces in it.
   const onPort = words.map((word) => `'${word}'`).join(' ');
-  const flags = ['--quiet', '--no-report', '--no-html', '--out', out, '--on-port', onPort];
+  rmSync(`${out}.part`, { recursive: true, force: true });
+  const flags = ['--quiet', '--no-report', '--no-html', '--out', `${out}.part`];
   const command = [values.node, join(FIXTURES, 'whatif-service.cjs'), ...service];
-  try {
-    await bobtail(['record', ...flags, '--', ...command], { env: { ...process.env, ...env } });
-    const options = sets.flatMap((one) => ['--set', one]);
-    const answer = await bobtail(['whatif', out, '--json', '--tail', '99', ...options]);
-    return withoutRoot(JSON.parse(answer));
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const args = ['record', ...flags, '--on-port', onPort, '--', ...command];
+  await bobtail(args, { env: { ...process.env, ...env } });
+  renameSync(`${out}.part`, out);
 }
 
-mkdirSync(values.out, { recursive: true });
+/** How long the loop works for a request of a route, in the mean. */
+async function execNs(folder, route) {
+  const { breakdown } = JSON.parse(await bobtail(['report', folder, '--json']));
+  const rows = breakdown.filter((row) => row.route.endsWith(route));
+  const sum = (figure) => rows.reduce((all, row) => all + figure(row), 0);
+  return sum((row) => row.count * row.execNs) / sum((row) => row.count);
+}
+
+/** A change as `--set` takes it. */
+async function changeOf({ component, factor, measured, from, cell }, round) {
+  if (measured === undefined) return `${component}=${factor}`;
+  const [before, after] = await Promise.all(
+    [from, cell].map((name) => execNs(recordingOf(round, name), measured)),
+  );
+  return `${component}=${(after / before).toFixed(3)}`;
+}
+
+/** What a cell was like, and what the changes would bring that are predicted from it. */
+async function answer(round, name) {
+  const changes = INJECTIONS.filter(({ from }) => from === name);
+  const sets = await Promise.all(changes.map((one) => changeOf(one, round)));
+  const options = sets.flatMap((one) => ['--set', one]);
+  const args = ['whatif', recordingOf(round, name), '--json', '--tail', '99', ...options];
+  return withoutRoot(JSON.parse(await bobtail(args)));
+}
+
+for (const folder of [values.out, values.scratch]) mkdirSync(folder, { recursive: true });
 const version = execFileSync(values.node, ['--version'], { encoding: 'utf8' }).trim();
-const about = { node: version, cpus: availableParallelism(), cells: CELLS };
+const about = { node: version, cpus: availableParallelism(), injections: INJECTIONS, cells: CELLS };
 writeFileSync(join(values.out, 'about.json'), `${JSON.stringify(about, null, 2)}\n`);
 const endMs = performance.now() + Number(values['seconds-max']) * 1000;
 for (let round = 1; round <= Number(values.rounds); round++) {
-  for (const [name, cell] of Object.entries(CELLS)) {
+  const names = Object.keys(CELLS);
+  const missing = names.filter((name) => !existsSync(recordingOf(round, name)));
+  if (names.every((name) => existsSync(join(values.out, `${round}-${name}.json`)))) continue;
+  for (const name of missing) {
+    if (performance.now() + CELLS[name].seconds * 1000 > endMs) process.exit();
+    await record(recordingOf(round, name), CELLS[name]);
+  }
+  for (const name of names) {
     const file = join(values.out, `${round}-${name}.json`);
-    if (existsSync(file) || performance.now() + cell.seconds * 1000 > endMs) continue;
-    writeFileSync(file, `${JSON.stringify(await measure(cell), null, 2)}\n`);
+    writeFileSync(file, `${JSON.stringify(await answer(round, name), null, 2)}\n`);
     process.stdout.write(`${file}\n`);
   }
+  for (const name of names) rmSync(recordingOf(round, name), { recursive: true });
 }

@@ -17,10 +17,10 @@ const percent = (ratio) => `${ratio >= 0 ? '+' : '−'}${Math.abs(ratio * 100).t
 
 const header = 'change|round|percentile|before|again (A/A)|predicted|came|off|within 10 % + A/A';
 process.stdout.write(`| ${header.split('|').join(' | ')} |\n|${'---|'.repeat(9)}\n`);
-for (const { change, from, again, cell: name } of INJECTIONS) {
+for (const { component, from, again, cell: name } of INJECTIONS) {
   for (let round = 1; cell(round, name) !== undefined; round++) {
     const [first, second, came] = [from, again, name].map((one) => cell(round, one));
-    const scenario = first?.scenarios.find((one) => one.name === change);
+    const scenario = first?.scenarios.find((one) => one.name.startsWith(`${component}=`));
     if (second === undefined || scenario === undefined) continue;
     for (const { percentile, latencyNs } of scenario.percentiles) {
       const [before, repeated, after] = [first, second, came].map((one) => {
@@ -29,7 +29,13 @@ for (const { change, from, again, cell: name } of INJECTIONS) {
       const isWithin = Math.abs(latencyNs - after) <= 0.1 * after + Math.abs(repeated - before);
       const noise = `${ms(repeated)} (${percent(repeated / before - 1)})`;
       const figures = [ms(before), noise, ms(latencyNs), ms(after), percent(latencyNs / after - 1)];
-      const row = [`\`${change}\``, round, `p${percentile}`, ...figures, isWithin ? 'yes' : 'no'];
+      const row = [
+        `\`${scenario.name}\``,
+        round,
+        `p${percentile}`,
+        ...figures,
+        isWithin ? 'yes' : 'no',
+      ];
       process.stdout.write(`| ${row.join(' | ')} |\n`);
     }
   }

@@ -240,8 +240,12 @@ impl Pace {
         }
     }
 
-    /// A collection begins.
+    /// A collection begins. Not a step of incremental marking to who decides: V8 calls back for its
+    /// start alone, and its log, by which a recording has the steps, is not read live.
     pub(crate) fn collect(&mut self, kind: CollectionKind) {
+        if kind == CollectionKind::IncrementalMarking {
+            return;
+        }
         let begin_ns = self.at_ns;
         self.collection = Some(Collection { kind, begin_ns });
         self.look();
@@ -249,8 +253,9 @@ impl Pace {
 
     /// It is over.
     pub(crate) fn collected(&mut self) {
-        self.collection = None;
-        self.look();
+        if self.collection.take().is_some() {
+            self.look();
+        }
     }
 
     /// A request is answered.

@@ -68,6 +68,19 @@ fn a_boost_makes_what_runs_meanwhile_faster_and_who_waits_for_it() {
     );
 }
 
+#[test]
+fn no_policy_sees_a_step_of_incremental_marking_since_nothing_tells_it_live() {
+    let marking = HOG.replace("gc mark", "gc incremental");
+    for policy in [
+        "gc-boost:worth=0",
+        "combined:gc-worth=0,window=1000",
+        "deadline",
+    ] {
+        let policy = format!("latency=0ns,policy={policy}");
+        check_policy(&marking, &policy, "/export 60ms, /x 49ms");
+    }
+}
+
 /// The use of the loop under each of these changes.
 fn check_uses(drawing: &str, cases: &[(&str, f64)]) {
     let drawn = draw(drawing);
