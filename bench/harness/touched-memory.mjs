@@ -20,20 +20,14 @@ const FILL = `
   }
 `;
 
-/**
- * Takes half a minute and more the first time since the machine started, and nothing after it,
- * or some seconds where it is to be done again.
- */
-export function touchMemory({ isAgain = false } = {}) {
+/** Takes half a minute and more the first time since the machine started, and nothing after it. */
+export function touchMemory() {
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   const marker = join(tmpdir(), `bobtail-bench-touched-${boot}`);
-  const isFirst = !existsSync(marker);
-  if (!isFirst && !isAgain) return;
+  if (existsSync(marker)) return;
   const available = /^MemAvailable:\s+(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'utf8'));
   const pieces = Math.floor((Number(available[1]) * SHARE) / 1024 / PIECE_MB);
-  if (isFirst) {
-    process.stderr.write(`touching ${pieces * PIECE_MB} MB of memory for the first time\n`);
-  }
+  process.stderr.write(`touching ${pieces * PIECE_MB} MB of memory for the first time\n`);
   execFileSync(process.execPath, ['-e', FILL, String(pieces)], { stdio: 'inherit' });
   writeFileSync(marker, '');
 }
