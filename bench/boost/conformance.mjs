@@ -6,7 +6,7 @@ import { predictions } from './predicted.mjs';
 
 /**
  * Of services as `[name, results by arm]`, each result as `compared` tells it: `{service, arm,
- * result, energy, tails}`, of each tail `{percentile, predicted, live, isWithin}`. `predicted` is
+ * result, energy, tails}`, of each tail `{percentile, predicted, isWithin}`. `predicted` is
  * null where nothing was replayed or run, `isWithin` undefined where live rounds are too few for
  * an interval.
  */
@@ -26,5 +26,5 @@ function outcome(predict, service, arm, { percentiles }, percentile) {
   const live = percentiles.find((one) => one.percentile === percentile);
   if (ratio === null || live === undefined) return { percentile, predicted: null };
   const isWithin = live.low === null ? undefined : ratio >= live.low && ratio <= live.high;
-  return { percentile, predicted: ratio, live, isWithin };
+  return { percentile, predicted: ratio, isWithin };
 }

@@ -2,10 +2,9 @@
 //
 // A recorded loop cannot be boosted as well: both want its hooks. So a server that nobody asks
 // holds the frequency of the servers' core while the service is recorded there.
-import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { bobtail } from '../harness/bobtail.mjs';
+import { recordWhole } from '../harness/bobtail.mjs';
 import { SERVER_CORE } from '../harness/cpu.mjs';
 import { V8_ASIDE } from './service.mjs';
 import { SharedLever } from './shared-lever.mjs';
@@ -48,13 +47,8 @@ export async function record({ service, folder, node, flags = [], environment, .
   ];
   const script = join(here, 'services', `${service}.cjs`);
   const command = ['taskset', '-c', String(SERVER_CORE), node, ...flags, script];
-  const how = ['--warmup', String(WARM_UP_MS / 1000), '--no-report', '--no-html', '--quiet'];
-  const where = ['--out', `${folder}.part`, '--on-port', sent.join(' ')];
-  rmSync(`${folder}.part`, { recursive: true, force: true });
+  const how = ['--warmup', String(WARM_UP_MS / 1000), '--on-port', sent.join(' ')];
   const own = { SEED: String(seed * 1000 + 7), WORKERS: String(workers) };
   const env = { ...V8_ASIDE, ...environment, ...own };
-  await bobtail(['record', ...how, ...where, '--', ...command], {
-    env: { ...process.env, ...env },
-  });
-  renameSync(`${folder}.part`, folder);
+  await recordWhole(folder, how, command, { env: { ...process.env, ...env } });
 }

@@ -106,16 +106,14 @@ function flaw(answer, target) {
  * Says in a recording when its CPUs did not run, as live rounds are told, instead of what the
  * kernel tells in ticks of 10 ms: what came then is in no percentile.
  */
-function tellStalls(folder, stalls) {
+async function tellStalls(folder, watch) {
   const path = join(folder, 'run.json');
   const run = JSON.parse(readFileSync(path, 'utf8'));
-  const aheadNs = Number(process.hrtime.bigint()) - performance.now() * 1e6;
-  run.host.stolen = stalls
-    .toSorted((a, b) => a.fromMs - b.fromMs)
-    .map(({ fromMs, lateMs }) => {
-      const [fromNs, takenNs] = [fromMs * 1e6 + aheadNs, lateMs * 1e6].map(Math.round);
-      return { fromNs, untilNs: fromNs + takenNs, takenNs };
-    });
+  const stalls = (await watch.taken()).toSorted((a, b) => a.fromMs - b.fromMs);
+  run.host.stolen = stalls.map(({ fromMs, lateMs }) => {
+    const [fromNs, takenNs] = [watch.monotonicNs(fromMs), Math.round(lateMs * 1e6)];
+    return { fromNs, untilNs: fromNs + takenNs, takenNs };
+  });
   writeFileSync(path, JSON.stringify(run));
 }
 
@@ -133,7 +131,7 @@ async function recordAsBusy(cell, environment, watch) {
     const recording = { ...cell, folder: part, ratePerS, seconds };
     await watch.taken();
     await recordAtBase(recording, environment);
-    tellStalls(part, await watch.taken());
+    await tellStalls(part, watch);
     const answer = await answerTo(['whatif', part, '--json']);
     const why = flaw(answer, target);
     const use = answer.unchanged?.loopUse;

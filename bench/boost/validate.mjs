@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
-import { bobtail } from '../harness/bobtail.mjs';
+import { meansOf } from '../harness/bobtail.mjs';
 import { BASE_FLAGS, SERVICES } from './arms.mjs';
 import { liveMean } from './cells.mjs';
 import { atFrequency, FREQUENCIES, record } from './held.mjs';
@@ -33,20 +33,9 @@ const { values } = parseArgs({
 });
 
 const seconds = Number(values.seconds);
+/** Of the report's rows those of all routes together; their own rows follow. */
+const isAll = (route) => route === '*';
 const isOverdue = overdueAfter(Number(values['seconds-max']));
-
-/** Means over all requests of a recording. */
-async function report(folder) {
-  const answer = JSON.parse(await bobtail(['report', folder, '--json']));
-  // The rows of all routes together; their own rows follow.
-  const breakdown = answer.breakdown.filter(({ route }) => route === '*');
-  const sum = (figure) => breakdown.reduce((all, row) => all + row.count * row[figure], 0);
-  const requests = breakdown.reduce((all, { count }) => all + count, 0);
-  const [latencyNs, ioNs, queueNs, execNs] = ['latencyNs', 'ioNs', 'queueNs', 'execNs'].map(
-    (figure) => Math.round(sum(figure) / requests),
-  );
-  return { requests, latencyNs, ioNs, queueNs, execNs };
-}
 
 const services = values.services.split(',');
 const cells = Array.from({ length: Number(values.rounds) }, (_, index) => index + 1).flatMap(
@@ -87,7 +76,7 @@ if (await besideDatabases(services, recordAll)) {
   const results = [];
   for (const service of services) {
     for (const cell of cells) {
-      results.push({ service, ...cell, ...(await report(folderOf(service, cell))) });
+      results.push({ service, ...cell, ...(await meansOf(folderOf(service, cell), isAll)) });
     }
   }
   const lines = results.map((result) => JSON.stringify(result));

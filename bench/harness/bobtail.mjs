@@ -2,6 +2,7 @@
 // about whatever is installed.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { renameSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { exitOnSignals } from '../../workloads/harness/exit-on-signals.mjs';
 
@@ -44,4 +45,31 @@ export function withoutRoot(answer) {
   const { run } = answer;
   if (run === undefined) return answer;
   return { ...answer, run: { ...run, command: run.command.map((word) => word.replace(root, '')) } };
+}
+
+/** What an experiment wants of a recording: nothing but its traces. */
+const BARE = ['--quiet', '--no-report', '--no-html'];
+
+/**
+ * Records `command` into the folder `out`, which is there only when it is whole: a run that was
+ * killed goes on with those that are. `flags` are of `bobtail record`, `options` spawn's.
+ */
+export async function recordWhole(out, flags, command, options) {
+  const part = `${out}.part`;
+  rmSync(part, { recursive: true, force: true });
+  await bobtail(['record', ...BARE, '--out', part, ...flags, '--', ...command], options);
+  renameSync(part, out);
+}
+
+/** Means over the requests of a recording that are of these routes (`*` is all of them). */
+export async function meansOf(folder, isWanted) {
+  const { breakdown } = JSON.parse(await bobtail(['report', folder, '--json']));
+  const rows = breakdown.filter(({ route }) => isWanted(route));
+  const sum = (figure) => rows.reduce((all, row) => all + figure(row), 0);
+  const requests = sum(({ count }) => count);
+  const figures = ['latencyNs', 'ioNs', 'queueNs', 'execNs'];
+  const means = figures.map((figure) => {
+    return [figure, Math.round(sum((row) => row.count * row[figure]) / requests)];
+  });
+  return { requests, ...Object.fromEntries(means) };
 }

@@ -90,6 +90,11 @@ export class StallWatch {
     return this.#stalls.splice(0);
   }
 
+  /** A moment of `performance.now` by the clock of recordings (CLOCK_MONOTONIC, in ns). */
+  monotonicNs(ms) {
+    return Math.round((ms + this.#aheadMs) * 1e6);
+  }
+
   async stop() {
     for (const child of this.#children) {
       if (child.exitCode !== null || child.signalCode !== null) continue;

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { bobtail } from '../harness/bobtail.mjs';
+import { bobtail, recordWhole } from '../harness/bobtail.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const LOAD = join(root, 'packages/bobtail/test/cli/fixtures/whatif-load.mjs');
@@ -56,7 +56,6 @@ async function measure({ rate, routes, server: command, isCluster }) {
   const folder = mkdtempSync(join(tmpdir(), 'bobtail-bench-prior-'));
   const out = join(folder, 'recording.bobtail');
   const load = [process.execPath, LOAD, 'open', REQUESTS, rate, ...routes];
-  const flags = ['--quiet', '--no-report', '--no-html', '--out', out];
   const onPort = load.map((word) => `'${word}'`).join(' ');
   const shared = isCluster ? SHARED.map((one) => `domain=shared,policy=${one}`) : [];
   const scenarios = [
@@ -64,7 +63,7 @@ async function measure({ rate, routes, server: command, isCluster }) {
     ...shared.flatMap((one) => ['--set', one]),
   ];
   try {
-    await bobtail(['record', ...flags, '--on-port', onPort, '--', values.node, ...command]);
+    await recordWhole(out, ['--on-port', onPort], [values.node, ...command]);
     // Without the command, which names folders of this machine.
     const { run: _, ...answer } = JSON.parse(
       await bobtail(['whatif', out, '--json', ...scenarios]),

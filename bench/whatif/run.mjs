@@ -8,12 +8,12 @@
 // is known what two recordings of the same differ by. Recordings are kept in `--scratch`, so a
 // run that was cut off goes on; `node bench/whatif/tables.mjs DIR` prints the comparison.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { bobtail, withoutRoot } from '../harness/bobtail.mjs';
+import { bobtail, meansOf, recordWhole, withoutRoot } from '../harness/bobtail.mjs';
 import { CELLS, INJECTIONS } from './cells.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -35,34 +35,23 @@ if (values.out === undefined) {
 
 const recordingOf = (round, name) => join(values.scratch, `${round}-${name}.bobtail`);
 
-/** Records one cell, which is there only when it is whole. */
-async function record(out, { service, load, env }) {
+function record(out, { service, load, env }) {
   const words = [process.execPath, join(FIXTURES, 'whatif-load.mjs'), 'open', ...load];
   // A path may have spaces in it.
   const onPort = words.map((word) => `'${word}'`).join(' ');
-  rmSync(`${out}.part`, { recursive: true, force: true });
-  const flags = ['--quiet', '--no-report', '--no-html', '--out', `${out}.part`];
   const command = [values.node, join(FIXTURES, 'whatif-service.cjs'), ...service];
-  const args = ['record', ...flags, '--on-port', onPort, '--', ...command];
-  await bobtail(args, { env: { ...process.env, ...env } });
-  renameSync(`${out}.part`, out);
-}
-
-/** How long the loop works for a request of a route, in the mean. */
-async function execNs(folder, route) {
-  const { breakdown } = JSON.parse(await bobtail(['report', folder, '--json']));
-  const rows = breakdown.filter((row) => row.route.endsWith(route));
-  const sum = (figure) => rows.reduce((all, row) => all + figure(row), 0);
-  return sum((row) => row.count * row.execNs) / sum((row) => row.count);
+  return recordWhole(out, ['--on-port', onPort], command, { env: { ...process.env, ...env } });
 }
 
 /** A change as `--set` takes it. */
 async function changeOf({ component, factor, measured, from, cell }, round) {
   if (measured === undefined) return `${component}=${factor}`;
   const [before, after] = await Promise.all(
-    [from, cell].map((name) => execNs(recordingOf(round, name), measured)),
+    [from, cell].map((name) => {
+      return meansOf(recordingOf(round, name), (route) => route.endsWith(measured));
+    }),
   );
-  return `${component}=${(after / before).toFixed(3)}`;
+  return `${component}=${(after.execNs / before.execNs).toFixed(3)}`;
 }
 
 /** What a cell was like, and what the changes would bring that are predicted from it. */

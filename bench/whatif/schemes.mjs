@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startServices } from '../../workloads/harness/services.mjs';
-import { bobtail, withoutRoot } from '../harness/bobtail.mjs';
+import { bobtail, recordWhole, withoutRoot } from '../harness/bobtail.mjs';
 import { LOAD_CORE, pin, SERVER_CORE } from '../harness/cpu.mjs';
 import { SCHEMES } from './schemes-list.mjs';
 import { SERVICES, WARMUP_S } from './services.mjs';
@@ -41,14 +41,11 @@ async function record({ needs, command, folder, load, env }, out) {
   for (const reason of Object.values(databases.missing)) throw new Error(reason);
   const words = [process.execPath, ...load(values.seed)];
   const onPort = words.map((word) => `'${word}'`).join(' ');
-  const flags = ['--quiet', '--no-report', '--no-html', '--warmup', String(WARMUP_S)];
+  const flags = ['--warmup', String(WARMUP_S), '--on-port', onPort];
   const pinned = ['taskset', '-c', String(SERVER_CORE), ...command(values.node)];
   const all = { ...process.env, ...databases.environment, ...env, SEED: values.seed };
   try {
-    rmSync(`${out}.part`, { recursive: true, force: true });
-    const args = ['record', ...flags, '--out', `${out}.part`, '--on-port', onPort, '--', ...pinned];
-    await bobtail(args, { env: all, cwd: folder?.(values.node) ?? root });
-    renameSync(`${out}.part`, out);
+    await recordWhole(out, flags, pinned, { env: all, cwd: folder?.(values.node) ?? root });
   } finally {
     await databases.stop();
   }

@@ -56,7 +56,7 @@ pub enum CollectionKind {
     MinorMarkSweep,
     /// Everything.
     MarkCompact,
-    /// A step of incremental marking.
+    /// Incremental marking: its start, of which alone V8 calls back; in recordings each step.
     IncrementalMarking,
     /// Callbacks of weak references.
     WeakCallbacks,
