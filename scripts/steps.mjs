@@ -6,6 +6,9 @@ import { fileURLToPath } from 'node:url';
 /** The repository's root folder. */
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
+/** All steps together take less; a step that waits for what never comes must not wait for ever. */
+const STEP_LIMIT_MS = 30 * 60_000;
+
 /**
  * Runs `command` in the repository root with inherited output; it ends with this process.
  * @param {string} title what the step is for, shown on stderr
@@ -19,6 +22,7 @@ export async function step(title, command, args, options = {}) {
   const child = spawn(command, args, {
     cwd: root,
     stdio: 'inherit',
+    timeout: STEP_LIMIT_MS,
     env: { ...process.env, ...options.env },
   });
   const abandon = () => child.kill();

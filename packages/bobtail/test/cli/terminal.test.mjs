@@ -9,14 +9,19 @@ import { MAIN, makeFolder, SERVER } from './run-bobtail.mjs';
 const hasScript = process.env.CI === 'true' || spawnSync('script', ['--version']).status === 0;
 const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Runs the command line in a pseudo-terminal; `type(text)` presses keys. */
-function startInTerminal(args, cwd, env = {}) {
+/**
+ * Runs the command line in a pseudo-terminal; `type(text)` presses keys, `until(text)` waits for
+ * it on the screen. A terminal that is still there when its test ends would keep the whole run of
+ * tests from ending, so it ends with its test.
+ */
+function startInTerminal(t, args, cwd, env = {}) {
   // Without `exec` some shells stay in between, get the Ctrl-C too and die of it.
   const command = `exec ${[process.execPath, MAIN, ...args].map(quote).join(' ')}`;
   const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
     cwd,
     env: { ...process.env, TERM: 'xterm', ...env },
   });
+  t.after(() => child.kill());
   const seen = { text: '' };
   child.stdout.setEncoding('utf8').on('data', (text) => {
     seen.text += text;
@@ -26,6 +31,8 @@ function startInTerminal(args, cwd, env = {}) {
   });
   const until = async (text) => {
     while (!seen.text.includes(text)) {
+      if (t.signal.aborted) throw new Error(`"${text}" did not come in:\n${seen.text}`);
+      if (child.exitCode !== null) throw new Error(`ended before "${text}" came:\n${seen.text}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   };
@@ -34,7 +41,7 @@ function startInTerminal(args, cwd, env = {}) {
 
 test('Ctrl-C in a terminal arrives once', { skip: !hasScript, timeout: 30_000 }, async (t) => {
   const args = ['record', '--', process.execPath, SERVER, 'on-SIGINT=6'];
-  const { type, until, ended } = startInTerminal(args, makeFolder(t));
+  const { type, until, ended } = startInTerminal(t, args, makeFolder(t));
   await until('listening');
   type('\x03');
   const { code, text } = await ended;
@@ -47,14 +54,14 @@ test('progress is one line on a terminal only', {
   timeout: 30_000,
 }, async (t) => {
   const service = ['record', '--', process.execPath, SERVER];
-  const { type, until, ended } = startInTerminal(service, makeFolder(t), { CI: '' });
+  const { type, until, ended } = startInTerminal(t, service, makeFolder(t), { CI: '' });
   await until('bobtail: recording port');
   type('\x03');
   const { text } = await ended;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the line is cleared with ESC
   assert.match(text, /\x1b\[2Kbobtail: recording port \d+ · \d+ requests · [^\n]*\r/);
   const args = [...service, 'exit-after=2500=0'];
-  const inCi = await startInTerminal(args, makeFolder(t), { CI: '1' }).ended;
+  const inCi = await startInTerminal(t, args, makeFolder(t), { CI: '1' }).ended;
   assert.doesNotMatch(inCi.text, /\[2K/);
 });
 
@@ -65,10 +72,10 @@ test('what a boost does is one line on a terminal, once a second', {
   if (process.getuid() !== 0) return leaveOut(t, 'needs root');
   const boost = ['boost', '--actuator', 'emulated', '--policy', 'static:peak'];
   const service = [...boost, '--', process.execPath, SERVER];
-  const { type, until, ended } = startInTerminal(service, makeFolder(t), { CI: '' });
-  await until('EMULATED frequency · 1 boosts');
+  const { type, until, ended } = startInTerminal(t, service, makeFolder(t), { CI: '' });
+  await until('EMULATED frequency · 1 boost');
   type('\x03');
   const { text } = await ended;
-  const line = /bobtail: EMULATED frequency · 1 boosts · boosted [\d.]+ m?s \([\d.]+ %\)[^\n]*\r/;
+  const line = /bobtail: EMULATED frequency · 1 boost · boosted [\d.]+ m?s \([\d.]+ %\)[^\n]*\r/;
   assert.match(text, line);
 });
