@@ -1,6 +1,6 @@
 // Is an unchanged replay as recorded, on every workload? Each planted cause is recorded once and
 // replayed without a change, request by request: most have too few for a percentile. What cannot be
-// replayed is told with the reason.
+// replayed is told with the reason, and a request that moved by more than 2 % ends it with 1.
 //
 //   cargo build --profile tested -p bobtail-sim --examples
 //   node bench/whatif/fidelity.mjs --out DIR [--node NODE] [CAUSE]...
@@ -81,3 +81,4 @@ const head = [
 const table = [row(...head), row(...head.map(() => '---')), ...cells];
 const about = `Node ${version}, ${cpus()[0].model}, ${cpus().length} CPUs, Linux ${release()}`;
 writeFileSync(join(values.out, 'tables.md'), `${about}\n\n${table.join('\n')}\n`);
+if (results.some(({ moved = 0 }) => moved > 0)) process.exitCode = 1;

@@ -114,6 +114,44 @@ fn saved(
     Ok(settings)
 }
 
+/// The frequencies that a domain's drivers have, in order; none where they take any.
+fn table_of(host: &Host, domain: &FrequencyDomain) -> Result<Vec<u32>, ControlError> {
+    let mut all = vec![];
+    for &policy in &domain.policies {
+        let of_policy = place(policy, "scaling_available_frequencies");
+        let text = host.read_if_there(&of_policy)?.unwrap_or_default();
+        all.extend(
+            text.split_whitespace()
+                .filter_map(|one| one.parse::<u32>().ok()),
+        );
+    }
+    all.sort_unstable();
+    Ok(all)
+}
+
+/// A range in frequencies that there are. The kernel would go to the next one up
+/// (`CPUFREQ_RELATION_L`) of any other, say that one back, and be above what is allowed. Beyond the
+/// table lies turbo.
+fn of_table(range: Range, table: &[u32]) -> Range {
+    let up_to = |khz: u32| table.partition_point(|one| *one <= khz);
+    let at_most = |khz: u32| match up_to(khz) {
+        0 => khz,
+        count if count == table.len() => khz,
+        count => table[count - 1],
+    };
+    let highest = at_most(range.highest);
+    let next = |khz: u32| {
+        let above = table.iter().find(|one| **one >= khz);
+        above.map_or(khz, |one| *one).min(highest)
+    };
+    Range {
+        highest,
+        base: next(range.base),
+        peak: next(range.peak),
+        ..range
+    }
+}
+
 /// The range of a domain narrowed to what was asked for, with room between base and peak.
 fn range_with_room(
     host: &Host,
@@ -122,6 +160,7 @@ fn range_with_room(
     asked: &Asked,
 ) -> Result<Range, ControlError> {
     let range = hardware_range(host, domain)?.narrowed(kind, asked)?;
+    let range = of_table(range, &table_of(host, domain)?);
     if range.base == range.peak {
         return Err(ControlError::Unavailable {
             lever: kind,
@@ -161,5 +200,41 @@ impl Bounds {
             self.max.write_number(value.into())?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(lowest: u32, base: u32, peak: u32, highest: u32) -> Range {
+        let unit = Unit::Khz;
+        Range {
+            unit,
+            lowest,
+            highest,
+            base,
+            peak,
+        }
+    }
+
+    #[test]
+    fn frequencies_are_those_of_the_table_and_never_above_what_is_allowed() {
+        let table = [800, 1_600, 2_400];
+        assert_eq!(
+            of_table(range(800, 1_000, 2_000, 2_400), &table),
+            range(800, 1_600, 2_400, 2_400)
+        );
+        assert_eq!(
+            of_table(range(800, 800, 2_000, 2_000), &table),
+            range(800, 800, 1_600, 1_600)
+        );
+        // Turbo is in no table.
+        assert_eq!(
+            of_table(range(800, 2_400, 3_000, 3_000), &table),
+            range(800, 2_400, 3_000, 3_000)
+        );
+        let any = range(800, 1_000, 2_000, 2_400);
+        assert_eq!(of_table(any, &[]), any);
     }
 }

@@ -6,6 +6,7 @@
 use std::io;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use bobtail_policy::Speed;
 
@@ -18,7 +19,8 @@ use crate::syscalls;
 /// Tells how fast CPUs are.
 pub trait Gauge {
     /// Work done per time on each of these CPUs, the slowest's, in a unit of its own.
-    fn rate(&mut self, lever: LeverKind, cpus: &[u32]) -> Result<f64, ControlError>;
+    fn rate(&mut self, lever: LeverKind, cpus: &[u32], effort: Effort)
+    -> Result<f64, ControlError>;
 
     /// How many CPUs' worth of time a group uses while threads that `enter` it want all there is,
     /// over `window_ns`; `used_ns` tells what it has used since ever. None where it is not
@@ -36,6 +38,16 @@ pub trait Gauge {
     ) -> Result<Option<f64>, ControlError> {
         Ok(None)
     }
+}
+
+/// What the work is like that is timed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// All the time: what a CPU does at a frequency that is held.
+    Sustained,
+    /// A moment after the CPU had nothing to do: what a floor is for. A governor that is left its
+    /// freedom takes a CPU that is always busy to the top with any floor.
+    AfterIdle,
 }
 
 /// Puts the calling thread where it is to be measured.
@@ -66,14 +78,19 @@ impl Default for WorkGauge {
 }
 
 impl Gauge for WorkGauge {
-    fn rate(&mut self, lever: LeverKind, cpus: &[u32]) -> Result<f64, ControlError> {
+    fn rate(
+        &mut self,
+        lever: LeverKind,
+        cpus: &[u32],
+        effort: Effort,
+    ) -> Result<f64, ControlError> {
         let gauge = *self;
         let failed = |(call, cause)| ControlError::Call { lever, call, cause };
         let start = |cpu: &u32| {
             let cpu = *cpu;
             std::thread::Builder::new()
                 .name("bobtail-gauge".to_owned())
-                .spawn(move || gauge.rate_on(cpu))
+                .spawn(move || gauge.rate_on(cpu, effort))
                 .map_err(|cause| failed(("clone", cause)))
         };
         // Real-time threads do not mind each other on CPUs of their own, and all at once take as
@@ -140,55 +157,85 @@ fn used_over(window_ns: u64, used_ns: UsedNs) -> Result<Option<f64>, ControlErro
 }
 
 impl WorkGauge {
-    fn rate_on(&self, cpu: u32) -> Result<f64, (&'static str, io::Error)> {
+    fn rate_on(&self, cpu: u32, effort: Effort) -> Result<f64, (&'static str, io::Error)> {
         syscalls::block_signals();
         syscalls::set_affinity(&[cpu]).map_err(|cause| ("sched_setaffinity", cause))?;
         if let Some(priority) = self.priority {
             syscalls::become_real_time(priority).map_err(|cause| ("sched_setscheduler", cause))?;
         }
-        let mut rates: Vec<f64> = (0..self.runs.max(1)).map(|_| self.rate_of_run()).collect();
+        let rate_of_run = |_| match effort {
+            Effort::Sustained => self.rate_of_run(),
+            Effort::AfterIdle => {
+                std::thread::sleep(IDLE);
+                rate_over(SHORT_NS)
+            }
+        };
+        let runs = match effort {
+            Effort::Sustained => self.runs.max(1),
+            Effort::AfterIdle => self.runs.clamp(1, RESTED_RUNS_MAX),
+        };
+        let mut rates: Vec<f64> = (0..runs).map(rate_of_run).collect();
         rates.sort_unstable_by(f64::total_cmp);
-        Ok(match self.priority {
-            // What a lever takes away in small pieces counts: not the luckiest run.
-            Some(_) => rates[rates.len() / 2],
-            None => rates[rates.len() - 1],
+        Ok(match (self.priority, effort) {
+            (None, Effort::Sustained) => rates[rates.len() - 1],
+            // What a lever takes away in small pieces counts, and what a governor had not let go
+            // yet does not: not the luckiest run.
+            _ => rates[rates.len() / 2],
         })
     }
 
     fn rate_of_run(&self) -> f64 {
         let begin_ns = syscalls::now_ns();
-        let mut end_ns = begin_ns;
-        let mut sum = 0_u64;
-        let mut pieces = 0_u64;
-        while end_ns - begin_ns < self.run_ns {
-            for step in 0..PIECE_STEPS {
-                // Each step needs the one before, so that no processor overlaps them.
-                sum = std::hint::black_box(sum.wrapping_add(step));
-            }
-            pieces += 1;
-            end_ns = syscalls::now_ns();
-        }
+        let rate = rate_over(self.run_ns);
         if self.priority.is_some() {
             // The kernel stops real-time threads that leave nothing to the others.
+            let end_ns = syscalls::now_ns();
             syscalls::sleep_until(end_ns + (end_ns - begin_ns) / 2);
         }
-        pieces as f64 / (end_ns - begin_ns).max(1) as f64
+        rate
     }
+}
+
+/// Pieces of work by the time they took, at least so much.
+fn rate_over(run_ns: u64) -> f64 {
+    let begin_ns = syscalls::now_ns();
+    let mut end_ns = begin_ns;
+    let mut sum = 0_u64;
+    let mut pieces = 0_u64;
+    while end_ns - begin_ns < run_ns {
+        for step in 0..PIECE_STEPS {
+            // Each step needs the one before, so that no processor overlaps them.
+            sum = std::hint::black_box(sum.wrapping_add(step));
+        }
+        pieces += 1;
+        end_ns = syscalls::now_ns();
+    }
+    pieces as f64 / (end_ns - begin_ns).max(1) as f64
 }
 
 /// Steps of work between two looks at the clock.
 const PIECE_STEPS: u64 = 2_000;
+/// How long a CPU rests until its governor has let it go, and how long it works then: governors
+/// raise a frequency after a millisecond and more.
+const IDLE: Duration = Duration::from_millis(40);
+const SHORT_NS: u64 = 200_000;
+const RESTED_RUNS_MAX: u32 = 5;
+/// By how much a floor has to make such work faster, of what its range promises: how soon a
+/// governor or the hardware raises a frequency without it nobody tells.
+const FLOOR_GAIN_MIN: f64 = 0.1;
 
 /// Moves a lever to base and to peak, has each value confirmed, and compares the work done there.
 ///
 /// A lever passes when it brings at least half of the gain that its range promises. The other half
 /// is left to what else runs on the machine, and to turbo that keeps base above its nominal value.
+/// One that is only a floor (`Effort::AfterIdle`) passes with [`FLOOR_GAIN_MIN`] of it.
 pub(crate) fn compare(
     actuator: &mut dyn Actuator,
     gauge: &mut dyn Gauge,
+    effort: Effort,
     confirm: &mut dyn FnMut(u32) -> Result<(), ControlError>,
 ) -> Result<SelfTest, ControlError> {
-    let outcome = compare_held(actuator, gauge, confirm);
+    let outcome = compare_held(actuator, gauge, effort, confirm);
     let undone = actuator.undo();
     let test = outcome?;
     undone?;
@@ -198,6 +245,7 @@ pub(crate) fn compare(
 fn compare_held(
     actuator: &mut dyn Actuator,
     gauge: &mut dyn Gauge,
+    effort: Effort,
     confirm: &mut dyn FnMut(u32) -> Result<(), ControlError>,
 ) -> Result<SelfTest, ControlError> {
     let Lever {
@@ -215,11 +263,15 @@ fn compare_held(
     let mut rate_at = |speed| {
         let applied = actuator.apply(speed)?;
         confirm(applied.value)?;
-        gauge.rate(kind, &cpus)
+        gauge.rate(kind, &cpus, effort)
     };
     let measured = 1.0 / rate_at(Speed::Base)? * rate_at(Speed::Peak)?;
     let expected = f64::from(range.peak) / f64::from(range.base);
-    if measured < 1.0 + (expected - 1.0) / 2.0 {
+    let needed = match effort {
+        Effort::Sustained => 0.5,
+        Effort::AfterIdle => FLOOR_GAIN_MIN,
+    };
+    if measured < 1.0 + (expected - 1.0) * needed {
         return Err(ControlError::NoEffect {
             lever: kind,
             expected,
@@ -232,10 +284,20 @@ fn compare_held(
     })
 }
 
-/// That a setting says the number it was given.
-pub(crate) fn expect_reading(host: &Host, place: &Place, value: u32) -> Result<(), ControlError> {
-    let reads = host.read(place)?;
-    if reads == value.to_string() {
+/// That a setting says the number it was given, or one so near to it.
+pub(crate) fn expect_reading(
+    host: &Host,
+    place: &Place,
+    value: u32,
+    off_at_most: u32,
+) -> Result<(), ControlError> {
+    let is_value = |reads: &str| {
+        reads
+            .parse()
+            .is_ok_and(|reads: u32| reads.abs_diff(value) <= off_at_most)
+    };
+    let reads = host.read_settled(place, is_value)?;
+    if is_value(&reads) {
         return Ok(());
     }
     Err(ControlError::Ignored {

@@ -186,6 +186,30 @@ impl CpuGroup {
         }
     }
 
+    /// The lowest quota of the groups around this one, in µs of its period; none where none of
+    /// those that can be seen has one. A container sees nothing above its own.
+    fn outer_limit_us(&self, host: &Host, period_us: u32) -> Result<Option<u32>, ControlError> {
+        let mut lowest: Option<u32> = None;
+        let mut group = self.clone();
+        while let Some((path, _)) = group.path.clone().rsplit_once('/') {
+            let Some((directory, _)) = group.directory.rsplit_once('/') else {
+                break;
+            };
+            group.directory = directory.to_owned();
+            group.path = path.to_owned();
+            if host.read_if_there(&group.quota_place())?.is_none() {
+                continue;
+            }
+            if let (Some(quota_us), outer_period_us) = group.limit(host)? {
+                let of_period = u64::from(quota_us) * u64::from(period_us);
+                let of_period = of_period / u64::from(outer_period_us.max(1));
+                let of_period = u32::try_from(of_period).unwrap_or(u32::MAX);
+                lowest = Some(lowest.map_or(of_period, |lowest| lowest.min(of_period)));
+            }
+        }
+        Ok(lowest)
+    }
+
     /// CPU time that the group has used, in ns; none where nobody keeps that account.
     fn used_ns(&self, host: &Host) -> Result<Option<u64>, ControlError> {
         let Some(directory) = &self.usage_directory else {

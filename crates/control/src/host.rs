@@ -6,12 +6,19 @@
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::ControlError;
 use crate::files::{Files, RealFiles};
 use crate::threads::{RealThreads, Threads};
+
+/// The kernel takes a bound of cpufreq and applies it a little later, on a thread of its own
+/// (`cpufreq_notifier_min`, `handle_update`): until then the file says what was before. A file that
+/// still says something else after so long says what it will.
+const SETTLES_WITHIN: Duration = Duration::from_millis(10);
+const SETTLING_LOOK: Duration = Duration::from_micros(50);
 
 /// A root of the kernel's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -147,7 +154,24 @@ impl Host {
         }
     }
 
-    /// Likewise; none where there is no such file.
+    /// The text of a file that was just written, once it is as `is_settled` wants it or has had its
+    /// time.
+    pub fn read_settled(
+        &self,
+        place: &Place,
+        is_settled: impl Fn(&str) -> bool,
+    ) -> Result<String, ControlError> {
+        let since = Instant::now();
+        loop {
+            let text = self.read(place)?;
+            if is_settled(&text) || since.elapsed() > SETTLES_WITHIN {
+                return Ok(text);
+            }
+            std::thread::sleep(SETTLING_LOOK);
+        }
+    }
+
+    /// As [`read`](Self::read); none where there is no such file.
     pub fn read_if_there(&self, place: &Place) -> Result<Option<String>, ControlError> {
         match self.read(place) {
             Ok(text) => Ok(Some(text)),

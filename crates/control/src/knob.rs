@@ -71,7 +71,7 @@ impl Knob {
     /// [`ControlError::Ignored`] when the kernel took the value and has another one.
     pub(crate) fn write_checked(&mut self, host: &Host, value: &str) -> Result<(), ControlError> {
         self.write(value)?;
-        let reads = host.read(&self.place)?;
+        let reads = host.read_settled(&self.place, |reads| reads == value)?;
         if reads == value {
             return Ok(());
         }

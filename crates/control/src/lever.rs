@@ -47,6 +47,18 @@ impl LeverKind {
         Self::Emulated,
     ];
 
+    /// How long a change is taken to need where nobody tells: too long rather than too short, since
+    /// a boost that comes after what it is for costs and brings nothing. Processors that decide by
+    /// themselves (HWP, CPPC) follow a frequency or a floor half a millisecond to several later; a
+    /// hint and a clamp wait for the next decision of who takes them. Assumed, measured nowhere.
+    pub fn assumed_latency_ns(self) -> u64 {
+        match self {
+            Self::CpufreqUserspace | Self::CpufreqMinMax | Self::IntelMinPerf => 1_000_000,
+            Self::EnergyPreference | Self::Uclamp => 4_000_000,
+            Self::Quota | Self::Burst | Self::Emulated => 0,
+        }
+    }
+
     /// The kind that goes by this word.
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.word() == word)

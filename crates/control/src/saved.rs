@@ -133,11 +133,16 @@ impl SavedSetting {
 
     fn restore(&self, host: &Host) -> Result<(), ControlError> {
         match self {
+            // Also where the file says it already: what was raised a moment ago may not show yet.
             Self::File { place, value } => {
-                if host.read(place)? == *value {
-                    return Ok(());
+                let written = Knob::open(host, place.clone())
+                    .and_then(|mut knob| knob.write_checked(host, value));
+                match written {
+                    // Read for as long as it may show late: a refused one may be raised all the
+                    // same.
+                    Err(_) if host.read_settled(place, |_| false)? == *value => Ok(()),
+                    written => written,
                 }
-                Knob::open(host, place.clone())?.write_checked(host, value)
             }
             Self::Clamps {
                 thread,

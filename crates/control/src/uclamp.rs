@@ -55,6 +55,9 @@ impl Uclamp {
             peak: max.min(CAPACITY),
         }
         .narrowed(KIND, asked)?;
+        if range.base == range.peak {
+            return Err(unavailable("the thread has its highest clamp already"));
+        }
         let domain = Domain::Thread(thread);
         Ok(Self {
             lever: Lever {

@@ -2,51 +2,15 @@
 
 use bobtail_control::cpufreq::min_max::CpufreqMinMax;
 use bobtail_control::cpufreq::userspace::CpufreqUserspace;
-use bobtail_control::gauge::Gauge;
 use bobtail_control::latency::measure_latency;
-use bobtail_control::topology::{FrequencyDomain, frequency_domains};
-use bobtail_control::{Actuator, Asked, ControlError, LeverKind, SavedState};
+use bobtail_control::topology::frequency_domains;
+use bobtail_control::{Actuator, Asked, ControlError, SavedState};
 use bobtail_policy::Speed;
 use bobtail_testkit::fake_kernel::{FakeKernel, FakePolicy, Fault};
+use one_cpu::{ClaimGauge, PAPER, POLICY, file, one_cpu, only_domain};
 
-const POLICY: &str = "sys/devices/system/cpu/cpufreq/policy0";
-const PAPER: Asked = Asked {
-    base: Some(2_600_000),
-    peak: Some(4_000_000),
-    lowest: None,
-    highest: None,
-};
-
-/// One CPU with cpufreq.
-fn one_cpu() -> (FakeKernel, FrequencyDomain) {
-    let kernel = FakeKernel::with_cpus(1);
-    kernel.cpufreq(&FakePolicy::of_cpu(0));
-    let domain = only_domain(&kernel);
-    (kernel, domain)
-}
-
-fn only_domain(kernel: &FakeKernel) -> FrequencyDomain {
-    let mut domains = frequency_domains(&kernel.host()).unwrap();
-    assert_eq!(domains.len(), 1, "{domains:?}");
-    domains.remove(0)
-}
-
-fn file(name: &str) -> String {
-    format!("{POLICY}/{name}")
-}
-
-/// Says how fast a fake CPU is by what its kernel claims, or another factor of that.
-struct ClaimGauge {
-    kernel: FakeKernel,
-    exponent: f64,
-}
-
-impl Gauge for ClaimGauge {
-    fn rate(&mut self, _: LeverKind, _: &[u32]) -> Result<f64, ControlError> {
-        let khz: f64 = self.kernel.text(&file("scaling_cur_freq")).parse().unwrap();
-        Ok(khz.powf(self.exponent))
-    }
-}
+#[path = "support/one_cpu.rs"]
+mod one_cpu;
 
 #[test]
 fn userspace_sets_the_frequency_and_undoes_everything() {

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bobtail_control::emulated::{Emulated, Emulation};
-use bobtail_control::gauge::{Gauge, WorkGauge};
+use bobtail_control::gauge::{Effort, Gauge, WorkGauge};
 use bobtail_control::topology::cpus_online;
 use bobtail_control::{Actuator, Asked, ControlError, Host, LeverKind};
 use bobtail_policy::Speed;
@@ -105,7 +105,9 @@ fn speeds(lever: &mut Emulated) -> ([f64; 2], f64) {
     };
     let mut rate = |speed| {
         lever.apply(speed).unwrap();
-        gauge.rate(LeverKind::Emulated, &[last_cpu()]).unwrap()
+        gauge
+            .rate(LeverKind::Emulated, &[last_cpu()], Effort::Sustained)
+            .unwrap()
     };
     let mut full = vec![rate(Speed::Peak)];
     let mut ratios = [vec![], vec![]];
@@ -280,7 +282,7 @@ fn a_cpu_is_imitated_once() {
 struct SameGauge;
 
 impl Gauge for SameGauge {
-    fn rate(&mut self, _: LeverKind, _: &[u32]) -> Result<f64, ControlError> {
+    fn rate(&mut self, _: LeverKind, _: &[u32], _: Effort) -> Result<f64, ControlError> {
         Ok(1.0)
     }
 }

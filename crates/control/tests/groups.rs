@@ -167,6 +167,41 @@ fn groups_without_a_limit_and_values_out_of_range_are_refused() {
 }
 
 #[test]
+fn a_quota_is_raised_no_further_than_the_groups_around_it_let_it() {
+    for version in ["v1", "v2"] {
+        let kernel = FakeKernel::with_cpus(4);
+        let open = |pod_us: i32| {
+            match version {
+                "v1" => {
+                    kernel.group_v1("pods/pod", pod_us);
+                    kernel.group_v1("pods/pod/svc", 60_000);
+                }
+                _ => {
+                    kernel.group_v2("pods/pod", &pod_us.to_string());
+                    kernel.group_v2("pods/pod/svc", "60000");
+                }
+            }
+            Quota::open(&kernel.host(), &own_group(&kernel), &Asked::default(), None)
+        };
+        assert_eq!(
+            open(80_000).unwrap().lever().range.peak,
+            80_000,
+            "{version}"
+        );
+        assert_eq!(
+            open(500_000).unwrap().lever().range.peak,
+            120_000,
+            "{version}"
+        );
+        assert_eq!(
+            open(60_000).unwrap_err().to_string(),
+            "quota is not available: the groups around /pods/pod/svc give it no more than its own \
+             quota"
+        );
+    }
+}
+
+#[test]
 fn a_read_only_group_and_a_quota_that_ignores_are_told() {
     let kernel = v2();
     kernel.spoil("sys/fs/cgroup", Fault::Open(libc::EROFS));

@@ -3,7 +3,7 @@
 use bobtail_control::cpufreq::min_max::CpufreqMinMax;
 use bobtail_control::cpufreq::userspace::CpufreqUserspace;
 use bobtail_control::topology::{FrequencyDomain, frequency_domains};
-use bobtail_control::{Actuator, Asked, ControlError, LeverKind};
+use bobtail_control::{Actuator, Asked, ControlError, LeverKind, Place};
 use bobtail_control::{energy_preference, intel_min_perf};
 use bobtail_policy::Speed;
 use bobtail_testkit::fake_kernel::{FakeKernel, FakePolicy};
@@ -36,6 +36,9 @@ fn what_another_owner_had_raised_is_not_taken_for_what_was_before() {
     for kind in [LeverKind::CpufreqMinMax, LeverKind::CpufreqUserspace] {
         let mut first = open(LeverKind::CpufreqMinMax);
         first.apply(Speed::Khz(3_300_000)).unwrap();
+        let min = Place::sys("devices/system/cpu/cpufreq/policy0/scaling_min_freq");
+        let shown = host.read_settled(&min, |khz| khz == "3300000");
+        assert_eq!(shown.unwrap(), "3300000");
         let mut second = open(kind);
         first.undo().unwrap();
         let error = second.apply(Speed::Peak).unwrap_err();

@@ -2,7 +2,7 @@
 
 use bobtail_control::energy::rapl::Rapl;
 use bobtail_control::energy::{EnergyKind, energy_sources};
-use bobtail_control::gauge::Gauge;
+use bobtail_control::gauge::{Effort, Gauge};
 use bobtail_control::survey::{Choice, Family, Target, open};
 use bobtail_control::{Actuator, Asked, ControlError, Domain, Host, LeverKind};
 use bobtail_policy::Speed;
@@ -251,7 +251,7 @@ fn an_event_that_perf_does_not_count_is_told_with_its_file() {
 struct SameGauge;
 
 impl Gauge for SameGauge {
-    fn rate(&mut self, _: LeverKind, _: &[u32]) -> Result<f64, ControlError> {
+    fn rate(&mut self, _: LeverKind, _: &[u32], _: Effort) -> Result<f64, ControlError> {
         Ok(1.0)
     }
 }

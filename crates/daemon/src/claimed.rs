@@ -187,7 +187,8 @@ impl Actuator for Claimed {
         Ok(())
     }
 
-    /// The daemon tested it, or its administrator did: a client has no rights to look.
+    /// The daemon tested it before it gave it to anybody ([`crate::proving`]), but for the levers
+    /// of a group or a thread: a client has no rights to look.
     fn self_test(&mut self, _: &mut dyn Gauge) -> Result<SelfTest, ControlError> {
         Ok(SelfTest::default())
     }

@@ -55,6 +55,8 @@ pub struct Config {
     pub levers: Vec<(LeverKind, Asked)>,
     /// Rights; what no rule gives is refused.
     pub allow: Vec<Rule>,
+    /// Levers that do nothing on this machine: found out at the start, not read.
+    pub without_effect: Vec<LeverKind>,
 }
 
 /// One `[[allow]]`: these users and groups may raise these levers there, so far.
@@ -114,6 +116,7 @@ impl Default for Config {
             requests_per_second: 5000,
             levers: Vec::new(),
             allow: Vec::new(),
+            without_effect: Vec::new(),
         }
     }
 }

@@ -21,6 +21,9 @@ use crate::levers::{self, Imitated, Spot};
 use crate::log::Log;
 use crate::restore::{Outcome, name, put_back};
 
+/// Accounts of closed levers that are kept; a machine has fewer clocks, but groups come and go.
+const CLOSED_MAX: usize = 4096;
+
 /// Number of a holding.
 pub type HoldingId = u32;
 
@@ -292,6 +295,9 @@ impl Holdings {
                 raised_time,
                 ..
             } = holding;
+            if self.closed.len() == CLOSED_MAX {
+                self.closed.remove(0);
+            }
             self.closed.push((kind, domain.clone(), raised_time));
         }
         if !holding.is_journaled {

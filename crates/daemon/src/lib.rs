@@ -30,6 +30,8 @@ pub mod lock;
 pub mod log;
 pub mod protocol;
 #[cfg(feature = "server")]
+pub mod proving;
+#[cfg(feature = "server")]
 mod remembered;
 #[cfg(feature = "server")]
 pub mod restore;

@@ -27,6 +27,7 @@ use crate::levers::Imitated;
 use crate::lock::{Lock, LockError};
 use crate::log;
 use crate::protocol::{Answer, MAX_FRAME_BYTES};
+use crate::proving::prove;
 use crate::restore::put_all_back;
 use crate::service::Service;
 use crate::socket;
@@ -84,13 +85,20 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes the locks, starts the guard, puts back what an earlier daemon left, and listens.
+    /// Takes the locks, starts the guard, puts back what an earlier daemon left, tests the levers
+    /// that it may give, unless they are those of a tree of files, and listens.
     ///
     /// # Errors
     ///
     /// When another daemon is there, or the journal or socket cannot be had.
     pub fn start(config: Config, root: Option<PathBuf>) -> Result<Self, ServerError> {
-        let (server, ()) = Self::start_with(config, root, None, |_, _, _| ())?;
+        let is_tree = root.is_some();
+        let prepare = |host: &Host, journal: &mut Journal, config: &mut Config| {
+            if !is_tree {
+                prove(host, journal, config);
+            }
+        };
+        let (server, ()) = Self::start_with(config, root, None, prepare)?;
         Ok(server)
     }
 

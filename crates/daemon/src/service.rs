@@ -342,6 +342,9 @@ impl Service {
         };
         // Before anything is opened for someone who may not have it.
         allowed(&spot.domain())?;
+        if self.config.without_effect.contains(&want.lever) {
+            return Err((Refusal::SpeedOff, 0));
+        }
         if session.spots.len() < self.config.max_claims as usize {
             session.spots.insert(want, spot.clone());
         }

@@ -20,8 +20,12 @@ use crate::rubik::Rubik;
 use crate::scenario::Scenario;
 use crate::scheme::{Drive, Scheme};
 
-/// The tail that an energy is spent for, where enough requests lie beyond it.
-const TAIL_WITHIN: f64 = 99.9;
+/// The tails that an energy is spent for, where enough requests lie beyond them.
+const TAILS_WITHIN: [f64; 3] = [99.9, 99.0, 50.0];
+/// Of a latency: what differs by less is as good as the same.
+const ALIKE: f64 = 0.005;
+/// Halvings between a number of requests that there is energy for and twice that.
+const REFINEMENTS: usize = 8;
 /// Targets are told in whole ones.
 const TARGET_UNIT_NS: u64 = 1_000;
 
@@ -136,8 +140,8 @@ impl Ahead {
         }
     }
 
-    /// For as many requests, slowest first, as there is energy for, each boosted since when the
-    /// tail comes out shortest.
+    /// For so many requests, slowest first, as the tail comes out shortest with, of those numbers
+    /// that there is energy for, each request boosted since when it does so too.
     fn within(
         mut self,
         budget: f64,
@@ -145,61 +149,40 @@ impl Ahead {
         scenario: &Scenario,
         components: &Components,
     ) -> Self {
-        let percentile = supported(models, TAIL_WITHIN);
-        let each = Since::ALL.map(|since| {
-            self.spend(since, budget, models, scenario, components);
-            let loops = replay_ahead(models, scenario, components, &self);
-            (reached_ns(loops, percentile), self.aim.clone())
-        });
-        // Of equals the first, which boosts least.
-        let best = each.into_iter().min_by_key(|one| one.0);
+        let mut best: Option<(Reached, Option<Aim>)> = None;
+        let slowest = self.slowest(models);
+        for since in Since::ALL {
+            let mut is_within = |count: usize| {
+                let from_ns = count.checked_sub(1).map_or(u64::MAX, |last| slowest[last]);
+                self.aim = Some(Aim::Slow { from_ns, since });
+                let mut ledger = Ledger::default();
+                let loops = replay_ahead(models, scenario, components, &self);
+                loops.iter().for_each(|one| ledger.add(&one.ledger));
+                let is_within = ledger.relative_energy() <= budget;
+                let reached = Reached::of(models, loops);
+                // Of equals the first, which boosts least.
+                if is_within && best.as_ref().is_none_or(|best| reached < best.0) {
+                    best = Some((reached, self.aim.clone()));
+                }
+                is_within
+            };
+            try_counts(slowest.len(), &mut is_within);
+        }
         self.aim = best.and_then(|one| one.1);
         self
     }
 
-    /// Aims at as many requests, slowest first, as there is energy for. More of them take more, but
-    /// for a boost here and there that makes others shorter; what is kept was within the budget.
-    fn spend(
-        &mut self,
-        since: Since,
-        budget: f64,
-        models: &[Model],
-        scenario: &Scenario,
-        components: &Components,
-    ) {
+    /// Latencies at base speed, longest first. Who is in no percentile, since the host disturbed
+    /// it, is not worth energy.
+    fn slowest(&self, models: &[Model]) -> Vec<u64> {
         let counted = models.iter().zip(&self.base).flat_map(|(model, base)| {
             let counts = model.requests.iter().map(|one| one.counts);
             base.iter().zip(counts).filter(|one| one.1)
         });
-        // Who is in no percentile, since the host disturbed it, is not worth energy.
         let mut slowest: Vec<u64> = counted.map(|(one, _)| one.latency_ns).collect();
         slowest.sort_unstable_by(|a, b| b.cmp(a));
         slowest.dedup();
-        // So many are known to be within it, and one more than so many not to be.
-        let (mut within, mut beyond) = (0, slowest.len() + 1);
-        let from_ns = |count: usize| match count {
-            0 => u64::MAX,
-            _ => slowest[count - 1],
-        };
-        while beyond - within > 1 {
-            let count = within + (beyond - within) / 2;
-            self.aim = Some(Aim::Slow {
-                from_ns: from_ns(count),
-                since,
-            });
-            let mut ledger = Ledger::default();
-            let loops = replay_ahead(models, scenario, components, self);
-            loops.iter().for_each(|one| ledger.add(&one.ledger));
-            if ledger.relative_energy() <= budget {
-                within = count;
-            } else {
-                beyond = count;
-            }
-        }
-        self.aim = Some(Aim::Slow {
-            from_ns: from_ns(within),
-            since,
-        });
+        slowest
     }
 
     fn none() -> Self {
@@ -244,6 +227,61 @@ impl Ahead {
                 let rubik = Rubik::new(counts, latency_ns, percentile, &drive.lever);
                 Some(Box::new(rubik))
             }
+        }
+    }
+}
+
+/// Tries none, then ever twice as many, up to the first number that is beyond the budget, and then
+/// between that and the one before: more of them take more of it, but for a boost here and there
+/// that makes others shorter, and hardly ever less of the tail. The same numbers for every budget
+/// as far as it reaches, so that more energy hardly ever looks worse.
+fn try_counts(all: usize, is_within: &mut impl FnMut(usize) -> bool) {
+    let (mut within, mut beyond) = (0, 1);
+    if !is_within(0) {
+        return;
+    }
+    while beyond <= all && is_within(beyond) {
+        (within, beyond) = (beyond, beyond * 2);
+    }
+    beyond = beyond.min(all + 1);
+    for _ in 0..REFINEMENTS {
+        if beyond - within <= 1 {
+            break;
+        }
+        let middle = usize::midpoint(within, beyond);
+        match is_within(middle) {
+            true => within = middle,
+            false => beyond = middle,
+        }
+    }
+}
+
+/// What an oracle's boosts reach, shortest tail first: a latency counts as much as the next
+/// percentile where two are as good as the same.
+#[derive(Debug, Clone, PartialEq, PartialOrd)]
+struct Reached {
+    /// Of each of `TAILS_WITHIN`, as a power.
+    about: Vec<i64>,
+    ns: Vec<u64>,
+}
+
+impl Reached {
+    fn of(models: &[Model], loops: Vec<Replayed>) -> Self {
+        let latencies = loops.into_iter().flat_map(|one| one.latencies_ns);
+        let mut latencies: Vec<u64> = latencies.collect();
+        latencies.sort_unstable();
+        let at = |wished: f64| {
+            let rank = rank(latencies.len() as u64, supported(models, wished));
+            let last = (rank as usize).checked_sub(1);
+            last.map_or(0, |last| latencies[last])
+        };
+        let ns: Vec<u64> = TAILS_WITHIN.into_iter().map(at).collect();
+        let about = ns
+            .iter()
+            .map(|&ns| (libm::log(ns.max(1) as f64) / ALIKE) as i64);
+        Self {
+            about: about.collect(),
+            ns,
         }
     }
 }

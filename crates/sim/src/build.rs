@@ -171,6 +171,7 @@ impl<'a> Build<'a> {
             span_events: self.span_events(),
             span_ns: self.span_ns(),
             steps: steps.all,
+            work_ns: steps.work_ns,
             events,
             requests,
             pool,

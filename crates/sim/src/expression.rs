@@ -13,6 +13,8 @@ use crate::scenario::{Scenario, WorkFactors};
 use crate::scheme::{Drive, ReplayedLever, Scheme};
 use crate::shedding::{self, Shedding};
 
+use names::{all_names, misnamed, policies};
+
 /// Factors of time that are taken.
 const FACTORS: RangeInclusive<f64> = 0.0..=100.0;
 /// Factors of load.
@@ -54,6 +56,7 @@ const LATENCIES_NS: RangeInclusive<u64> = 0..=1_000_000_000;
 const ROUTE: &str = "route:";
 const RESOURCE: &str = "resource:";
 const OF_ROUTE: [&str; 5] = ["exec", "native", "gc", "jit", "ic"];
+
 /// Reads the changes of one scenario, with commas between them.
 pub fn parse(text: &str, components: &Components) -> Result<Scenario, ExpressionError> {
     let mut scenario = Scenario::unchanged();
@@ -69,7 +72,7 @@ pub fn parse(text: &str, components: &Components) -> Result<Scenario, Expression
         None => Some(plain),
     };
     for (from, change) in plain.into_iter().flat_map(changes) {
-        let parse = Change::of(text, from, change)?;
+        let parse = Change::of(text, from, change).map_err(|error| misnamed(error, components))?;
         if seen.contains(&parse.name.to_owned()) {
             return Err(ExpressionError::Twice {
                 text: text.to_owned(),
@@ -87,7 +90,9 @@ pub fn parse(text: &str, components: &Components) -> Result<Scenario, Expression
         }
     }
     if let Some(from) = policy_from {
-        let policy = policy[POLICY.len()..].trim_end();
+        let policy = &policy[POLICY.len()..];
+        let from = from + policy.len() - policy.trim_start().len();
+        let policy = policy.trim();
         let (name, settings) = policy.split_once(':').unwrap_or((policy, ""));
         if name == shedding::NAME {
             // It moves no lever, so what is said of one says nothing to it.
@@ -122,8 +127,11 @@ fn scheme(text: &str, from: usize, policy: &str) -> Result<Scheme, ExpressionErr
             return of_policy(text, from, (error.at, error.problem));
         }
         let name = policy.split(':').next().unwrap_or("");
-        let all = Scheme::names().chain([shedding::NAME]).map(str::to_owned);
-        let suggestions = nearest_of(name, &all.collect::<Vec<_>>());
+        if let Some((first, rest)) = name.split_once(',') {
+            let problem = format!("a policy comes last: write {rest},{POLICY}{first}");
+            return of_policy(text, from, (first.len(), problem));
+        }
+        let suggestions = nearest_of(name, &policies());
         ExpressionError::Policy {
             text: text.to_owned(),
             at: policy_at(text, from, error.at),
@@ -248,7 +256,7 @@ impl<'t> Change<'t> {
         }
         let known = NAMES.contains(&self.name);
         if !known {
-            return Err(self.unknown(self.name, &self.all_names(components)));
+            return Err(self.unknown(self.name, &all_names(components)));
         }
         let factor = self.factor()?;
         match self.name {
@@ -412,24 +420,6 @@ impl<'t> Change<'t> {
         }
     }
 
-    fn all_names(&self, components: &Components) -> Vec<String> {
-        let others = [
-            &POOL,
-            &LATENCY,
-            &DOMAIN,
-            &BUDGET,
-            &LOOK,
-            &POLICY.trim_end_matches('='),
-        ];
-        let fixed = NAMES.iter().chain(others).map(|name| (*name).to_owned());
-        let routes = components.routes()[1..]
-            .iter()
-            .map(|one| format!("{ROUTE}{one}"));
-        let resources = components.resources()[1..].iter();
-        let resources = resources.map(|one| format!("{RESOURCE}{one}"));
-        fixed.chain(routes).chain(resources).collect()
-    }
-
     fn unknown(&self, name: &str, all: &[String]) -> ExpressionError {
         ExpressionError::Unknown {
             text: self.text.to_owned(),
@@ -458,5 +448,6 @@ fn multiply(work: &mut WorkFactors, class: &str, factor: f64) {
     changed.iter_mut().for_each(|one| **one *= factor);
 }
 
+mod names;
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@ use bobtail_testkit::{Shape, Simulation};
 use proptest::prelude::*;
 
 use crate::model::{Action, EventIx, Model, Trigger};
+use crate::scenario::scaled;
 use crate::{
     Capture, Closed, Components, Ran, Replayed, Scenario, Shedding, WorkFactors, replay,
     replay_told,
@@ -31,14 +32,14 @@ pub(crate) fn grown_with(seed: u64, records: usize, components: &mut Components)
 }
 
 /// In the order of the recording.
-fn by_event(replayed: &Replayed) -> Vec<Ran> {
+pub(crate) fn by_event(replayed: &Replayed) -> Vec<Ran> {
     let mut ran = replayed.ran.clone();
     ran.sort_by_key(|one| one.event);
     ran
 }
 
 /// The event that releases each, where one does.
-fn parents(model: &Model) -> Vec<Option<EventIx>> {
+pub(crate) fn parents(model: &Model) -> Vec<Option<EventIx>> {
     let mut parents = vec![None; model.events.len()];
     for event in 0..model.events.len() as EventIx {
         for step in model.steps_of(event) {
@@ -108,9 +109,9 @@ proptest! {
         let (model, components) = grown(seed, 6_000);
         let replayed = replay_told(&model, &scenario, &components);
         let routes = scenario.by_route(&components);
-        let due_ns: u64 = model.steps.iter().map(|step| {
-            let classes = step.work_ns.iter().zip(routes[model.route_of(step)]);
-            classes.map(|(&ns, factor)| crate::scenario::scaled(ns, factor)).sum::<u64>()
+        let due_ns: u64 = model.works().map(|(work_ns, route)| {
+            let classes = work_ns.iter().zip(routes[route]);
+            classes.map(|(&ns, factor)| scaled(ns, factor)).sum::<u64>()
         }).sum();
         let done_ns: u64 = replayed.ran.iter().map(|one| one.end_ns - one.begin_ns).sum();
         prop_assert_eq!(done_ns, due_ns);
@@ -125,6 +126,35 @@ proptest! {
             let at_most_ns = free_ns.max(one.ready_ns) + lead_ns(one) + poll_ns;
             prop_assert!(one.begin_ns <= at_most_ns, "{:?} free {}", one, free_ns);
             free_ns = one.end_ns;
+        }
+    }
+
+    #[test]
+    fn the_pool_never_does_more_at_once_than_it_has_threads(
+        seed in any::<u64>(),
+        scenario in change(),
+    ) {
+        let (model, components) = grown(seed, 6_000);
+        // Where a job began earlier than a thread was free, nobody knows how many there were.
+        prop_assume!(model.pool.jobs.iter().all(|one| one.lead_ns >= 0));
+        let resources = scenario.by_resource(&components);
+        let told = replay_told(&model, &scenario, &components);
+        let mut changes: Vec<(u64, i64)> = Vec::new();
+        for one in &told.ran {
+            let event = &model.events[one.event as usize];
+            if let Trigger::Job { job } = event.trigger {
+                let recorded_ns = model.pool.jobs[job as usize].run_ns;
+                let run_ns = scaled(recorded_ns, scenario.of_wait(&event.wait, &resources));
+                changes.extend([(one.ready_ns - run_ns, 1), (one.ready_ns, -1)]);
+            }
+        }
+        // Who ends at a moment makes room for who begins then.
+        changes.sort_unstable();
+        let threads = scenario.pool.unwrap_or(model.pool.threads);
+        let mut at_once = 0;
+        for (_, change) in changes {
+            at_once += change;
+            prop_assert!(at_once <= i64::from(threads), "{} of {}", at_once, threads);
         }
     }
 

@@ -23,8 +23,8 @@
 //! | `components`, `scenario` | what can be changed, and by how much |
 //! | `expression`, `expression_error`, `sweep` | the language of changes |
 //! | `replay`, `agenda`, `uses` | the loop runs again, and how much of its time it would need |
-//! | `prediction`, `policy_outcome`, `sensitivity` | what came of it, and how sure that is |
-//! | `disturbed` | what the host disturbed is in no percentile |
+//! | `prediction`, `blocked`, `policy_outcome`, `sensitivity` | what came of it, how sure that is |
+//! | `disturbed`, `overload` | what the host disturbed is in no percentile; too much load |
 //! | `what_if` | the answer |
 //! | `shedding` | requests are turned away while a collection is due |
 //! | `scheme`, `pace`, `gear`, `domain`, `ledger` | a policy drives a lever, and what it takes |
@@ -36,6 +36,7 @@
 
 mod agenda;
 mod ahead;
+mod blocked;
 mod build;
 mod capture;
 mod components;
@@ -53,6 +54,7 @@ mod glance;
 mod invariants;
 mod ledger;
 mod model;
+mod overload;
 mod pace;
 #[cfg(test)]
 mod paced;

@@ -28,6 +28,9 @@ pub(crate) const NO_REQUEST: u32 = u32::MAX;
 pub struct Model {
     pub(crate) events: Vec<Event>,
     pub(crate) steps: Vec<Step>,
+    /// Of steps: `native`, `gc`, `jit`, `ic`, not running, and what the loop itself does. Apart
+    /// from the rest, since only a scenario that changes some of them alone reads it.
+    pub(crate) work_ns: Vec<[u64; CLASSES]>,
     pub(crate) gates: Vec<Gate>,
     pub(crate) requests: Vec<Request>,
     pub(crate) pool: Pool,
@@ -116,10 +119,8 @@ pub(crate) enum Phase {
 }
 
 /// What an event does without anything depending on it, and then what does depend on it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// `native`, `gc`, `jit`, `ic`, not running, and what the loop itself does.
-    pub work_ns: [u64; CLASSES],
     /// For which it works, by number; [`NO_REQUEST`] for none.
     pub request: u32,
     /// It waits until this gate is open; [`NO_GATE`] for none.
@@ -226,10 +227,13 @@ impl Model {
         self.requests.iter().filter(|one| one.counts)
     }
 
-    /// The route for which a step works; 0 for none.
-    pub(crate) fn route_of(&self, step: &Step) -> usize {
-        let request = self.requests.get(step.request as usize);
-        request.map_or(0, |one| one.route as usize)
+    /// Of each step: its work, and the route for which it is; 0 for none.
+    pub(crate) fn works(&self) -> impl Iterator<Item = (&[u64; CLASSES], usize)> {
+        let routes = self.steps.iter().map(|step| {
+            let request = self.requests.get(step.request as usize);
+            request.map_or(0, |one| one.route as usize)
+        });
+        self.work_ns.iter().zip(routes)
     }
 
     /// The steps of an event.

@@ -3,13 +3,13 @@
 use bobtail_policy::{CollectionKind, Reasons};
 use proptest::prelude::*;
 
-use crate::invariants::{grown, grown_with};
+use crate::invariants::{by_event, grown, grown_with, parents};
 use crate::model::{Action, CLASSES, LOOP, Model, NOT_RUNNING};
 use crate::{
     AtSpeed, Components, Replayed, Scenario, WorkFactors, parse, replay, replay_all, replay_told,
 };
 
-const POLICIES: [&str; 12] = [
+const POLICIES: [&str; 13] = [
     "policy=static:base",
     "policy=static:3.3",
     "latency=500us,policy=gc-boost:worth=0",
@@ -19,6 +19,7 @@ const POLICIES: [&str; 12] = [
     "budget=2,policy=queue-boost:window=16",
     "budget=0.1,latency=0ns,policy=combined:window=16",
     "policy=oracle:tail=90",
+    "policy=oracle:energy=1.2",
     "policy=adrenaline:tail=90,types=2",
     "policy=rubik:tail=90",
     "latency=0ns,policy=rubik:tail=75,target=2ms",
@@ -34,11 +35,9 @@ fn replayed(text: &str, model: &Model, components: &Components) -> Replayed {
 
 /// All work that a speed changes, and the steps it is in.
 fn work_ns(model: &Model) -> (u64, u64) {
-    let steps = model.steps.iter();
-    let work_ns: u64 = steps
-        .map(|step| step.work_ns.iter().sum::<u64>() - step.work_ns[NOT_RUNNING])
-        .sum();
-    (work_ns, model.steps.len() as u64)
+    let steps = model.work_ns.iter();
+    let running = steps.map(|one| one.iter().sum::<u64>() - one[NOT_RUNNING]);
+    (running.sum(), model.steps.len() as u64)
 }
 
 proptest! {
@@ -86,6 +85,37 @@ proptest! {
         prop_assert!((relative - energy / total_ns as f64).abs() < 1e-9);
         let most = powers.fold(0.0_f64, f64::max);
         prop_assert!((1.0 - 1e-9..=most + 1e-9).contains(&relative), "{}", relative);
+    }
+
+    #[test]
+    fn every_event_runs_once_and_none_before_what_brings_it(
+        seed in any::<u64>(),
+        policy in 0..POLICIES.len(),
+    ) {
+        let (model, components) = grown(seed, 4_000);
+        let told = replay_told(&model, &scenario(POLICIES[policy], &components), &components);
+        let ran = by_event(&told);
+        prop_assert_eq!(ran.len(), model.events.len());
+        prop_assert!(ran.iter().enumerate().all(|(ix, one)| ix == one.event as usize));
+        for pair in told.ran.windows(2) {
+            prop_assert!(pair[0].end_ns <= pair[1].begin_ns, "{:?}", pair);
+        }
+        for (child, parent) in parents(&model).into_iter().enumerate() {
+            if let Some(parent) = parent {
+                prop_assert!(ran[parent as usize].begin_ns <= ran[child].ready_ns);
+                prop_assert!(ran[child].ready_ns <= ran[child].begin_ns);
+            }
+        }
+    }
+
+    #[test]
+    fn an_oracle_stays_within_its_energy(seed in any::<u64>(), budget in 1.0..2.8f64) {
+        let (model, components) = grown(seed, 3_000);
+        for domain in ["own", "shared"] {
+            let policy = format!("domain={domain},policy=oracle:energy={budget}");
+            let told = replayed(&policy, &model, &components);
+            prop_assert!(told.ledger.relative_energy() <= budget + 1e-9);
+        }
     }
 
     #[test]
@@ -164,10 +194,10 @@ proptest! {
     #[test]
     fn the_loop_itself_is_no_component_and_as_fast_as_the_thread(seed in any::<u64>()) {
         let (mut model, components) = grown(seed, 3_000);
-        for step in &mut model.steps {
-            let all_ns = step.work_ns.iter().sum();
-            step.work_ns = [0; CLASSES];
-            step.work_ns[LOOP] = all_ns;
+        for work_ns in &mut model.work_ns {
+            let all_ns = work_ns.iter().sum();
+            *work_ns = [0; CLASSES];
+            work_ns[LOOP] = all_ns;
         }
         let unchanged = replay(&model, &Scenario::unchanged(), &components);
         let none = replayed("exec=0,not-running=0", &model, &components);

@@ -4,11 +4,11 @@
 //! given. So both the replay without a change and that with one are drawn anew over the same
 //! blocks of time, and what is told of the difference is free of what they share.
 
-use bobtail_breakdown::compare::{
-    Blocks, FIRST_REPLICATE, WHOLE, Weights, blocks_beyond_needed, drawings, interval,
-};
+use bobtail_breakdown::compare::{Blocks, FIRST_REPLICATE, WHOLE, Weights, drawings, interval};
 use bobtail_breakdown::{PERCENTILES, REQUESTS_BEYOND, rank};
 use serde::Serialize;
+
+use crate::blocked::Blocked;
 
 const SEED: u64 = 0x0b0b_7a11;
 
@@ -86,22 +86,16 @@ impl Sample {
 
     /// The same without those, by their place, that were not served.
     pub fn sorted_served(&self, latencies_ns: &[u64], served: impl Fn(usize) -> bool) -> Blocked {
-        let mut blocks = vec![Vec::new(); self.drawings[WHOLE].len()];
-        let mut all = Vec::with_capacity(latencies_ns.len());
         let each = self.block.iter().zip(latencies_ns).enumerate();
-        for (_, (&block, &ns)) in each.filter(|(at, _)| served(*at)) {
-            blocks[block].push(ns);
-            all.push(ns);
-        }
-        blocks.iter_mut().for_each(|one| one.sort_unstable());
-        all.sort_unstable();
-        Blocked { blocks, all }
+        let each = each.filter(|(at, _)| served(*at));
+        let latencies = each.map(|(_, (&block, &ns))| (ns, block as u32));
+        Blocked::new(self.drawings[WHOLE].len(), latencies.collect())
     }
 
     /// The percentiles of a scenario that enough requests lie beyond in it, too, against those
     /// without a change.
     pub fn predict(&self, unchanged: &Blocked, changed: &Blocked) -> Vec<Predicted> {
-        let count = changed.all.len() as u64;
+        let count = changed.len() as u64;
         let is_told = |one: &&f64| (count - rank(count, **one)) as f64 >= REQUESTS_BEYOND;
         self.percentiles
             .iter()
@@ -117,86 +111,50 @@ impl Sample {
         unchanged: &Blocked,
         changed: &Blocked,
     ) -> (i64, Option<[i64; 2]>) {
-        let gain = |weights: &Weights| {
-            let before = unchanged.at(percentile, weights)? as f64;
-            Some(before - changed.at(percentile, weights)? as f64)
-        };
+        let drawn = self.drawn(percentile, &[unchanged, changed]);
+        let gains = drawn
+            .iter()
+            .map(|one| Some(one[0]? as f64 - one[1]? as f64));
+        let gains: Vec<Option<f64>> = gains.collect();
         let is_told = unchanged.tells(percentile) && changed.tells(percentile);
-        let gained = gain(&self.drawings[WHOLE]).unwrap_or(0.0) as i64;
-        let bounds = self
-            .interval(is_told, gain)
-            .map(|bounds| bounds.map(|one| one as i64));
-        (gained, bounds)
+        let bounds = self.interval(is_told, &gains);
+        let bounds = bounds.map(|bounds| bounds.map(|one| one as i64));
+        (gains[WHOLE].unwrap_or(0.0) as i64, bounds)
     }
 
     fn percentile(&self, percentile: f64, unchanged: &Blocked, changed: &Blocked) -> Predicted {
-        let whole = &self.drawings[WHOLE];
-        let latency_ns = changed.at(percentile, whole).unwrap_or(0);
-        let ratio = |weights: &Weights| {
-            let before_ns = unchanged.at(percentile, weights)?.max(1);
-            Some(changed.at(percentile, weights)? as f64 / before_ns as f64 - 1.0)
-        };
+        let drawn = self.drawn(percentile, &[unchanged, changed]);
+        let latencies = drawn.iter().map(|one| Some(one[1]? as f64));
+        let latencies: Vec<Option<f64>> = latencies.collect();
+        let changes = drawn.iter().map(|one| {
+            let before_ns = one[0]?.max(1);
+            Some(one[1]? as f64 / before_ns as f64 - 1.0)
+        });
+        let changes: Vec<Option<f64>> = changes.collect();
         let tells = changed.tells(percentile);
-        let of_changed = |weights: &Weights| Some(changed.at(percentile, weights)? as f64);
-        let bounds = self.interval(tells, of_changed);
+        let bounds = self.interval(tells, &latencies);
         Predicted {
             percentile,
-            latency_ns,
+            latency_ns: drawn[WHOLE][1].unwrap_or(0),
             interval_ns: bounds.map(|bounds| bounds.map(|one| one as u64)),
-            change: ratio(whole).unwrap_or(0.0),
-            change_interval: self.interval(tells && unchanged.tells(percentile), ratio),
+            change: changes[WHOLE].unwrap_or(0.0),
+            change_interval: self.interval(tells && unchanged.tells(percentile), &changes),
         }
     }
 
-    fn interval(&self, is_told: bool, of: impl Fn(&Weights) -> Option<f64>) -> Option<[f64; 2]> {
-        if !is_told {
-            return None;
-        }
-        let drawn = self.drawings.get(FIRST_REPLICATE..)?;
-        interval(drawn.iter().filter_map(of).collect(), self.occupied)
-    }
-}
-
-/// Latencies of one replay.
-#[derive(Debug)]
-pub struct Blocked {
-    blocks: Vec<Vec<u64>>,
-    all: Vec<u64>,
-}
-
-impl Blocked {
-    /// A percentile when each block counts as often as its weight.
-    fn at(&self, percentile: f64, weights: &Weights) -> Option<u64> {
-        let count: usize = self
-            .each(weights)
-            .map(|(block, weight)| block.len() * weight)
-            .sum();
-        let rank = rank(count as u64, percentile) as usize;
-        let up_to = |ns: u64| -> usize {
-            let each = self.each(weights);
-            each.map(|(block, weight)| block.partition_point(|one| *one <= ns) * weight)
-                .sum()
-        };
-        let at = self.all.partition_point(|&ns| up_to(ns) < rank);
-        (count > 0).then(|| self.all[at.min(self.all.len() - 1)])
+    /// A percentile of both under each drawing, where it exists.
+    fn drawn(&self, percentile: f64, both: &[&Blocked; 2]) -> Vec<[Option<u64>; 2]> {
+        let at = |weights: &Weights| both.map(|one| one.at(percentile, weights));
+        self.drawings.iter().map(at).collect()
     }
 
-    /// Whether what is beyond a percentile came in so many blocks that an interval of it is worth
-    /// something: a few incidents do not tell how often there are such.
-    fn tells(&self, percentile: f64) -> bool {
-        let count = self.all.len() as u64;
-        let rank = rank(count, percentile);
-        let Some(&least_ns) = self.all.get(rank as usize) else {
-            return false;
-        };
-        let lasts = self.blocks.iter().filter_map(|block| block.last());
-        lasts.filter(|&&ns| ns >= least_ns).count() >= blocks_beyond_needed(count - rank)
-    }
-
-    fn each<'a>(&'a self, weights: &'a Weights) -> impl Iterator<Item = (&'a Vec<u64>, usize)> {
-        let each = self.blocks.iter().zip(weights);
-        each.filter(|(_, weight)| **weight > 0)
-            .map(|(block, weight)| (block, *weight as usize))
+    /// Of a statistic under each drawing.
+    fn interval(&self, is_told: bool, drawn: &[Option<f64>]) -> Option<[f64; 2]> {
+        let replicates = drawn.get(FIRST_REPLICATE..).filter(|_| is_told)?;
+        interval(
+            replicates.iter().flatten().copied().collect(),
+            self.occupied,
+        )
     }
 }
 

@@ -456,11 +456,10 @@ fn times(
 ) -> (Vec<u64>, Vec<u64>, Vec<u64>) {
     let routes = scenario.by_route(components);
     let resources = scenario.by_resource(components);
-    let duration_ns = model.steps.iter().map(|step| {
-        let classes = step.work_ns.iter().zip(&routes[model.route_of(step)]);
-        classes
-            .map(|(&work_ns, &factor)| scaled(work_ns, factor))
-            .sum()
+    let duration_ns = model.works().map(|(work_ns, route)| {
+        let classes = work_ns.iter().zip(&routes[route]);
+        let scaled = classes.map(|(&part_ns, &factor)| scaled(part_ns, factor));
+        scaled.sum()
     });
     let events = model.events.iter();
     let lead_ns = events

@@ -8,7 +8,7 @@
 use serde::Serialize;
 
 use crate::components::Components;
-use crate::model::{CLASSES, Model, Trigger};
+use crate::model::{CLASSES, GC, Model, Trigger};
 use crate::scenario::Scenario;
 
 /// What is left of a component.
@@ -96,12 +96,13 @@ impl Totals {
             resources: vec![0; components.resources().len()],
         };
         for model in models {
-            for step in &model.steps {
-                let sums = totals.classes.iter_mut().zip(step.work_ns);
+            for (work_ns, route) in model.works() {
+                let sums = totals.classes.iter_mut().zip(work_ns);
                 sums.for_each(|(sum, part)| *sum += part);
-                totals.routes[model.route_of(step)] += step.work_ns[..4].iter().sum::<u64>();
+                totals.routes[route] += work_ns[..4].iter().sum::<u64>();
             }
             for event in &model.events {
+                totals.classes[GC] += event.lead_gc_ns;
                 totals.resources[event.wait.resource as usize] += match event.trigger {
                     Trigger::Released { delay_ns } => delay_ns,
                     Trigger::Job { job } => model.pool.jobs[job as usize].run_ns,

@@ -22,8 +22,10 @@ pub(crate) struct Point {
 #[derive(Debug)]
 pub(crate) struct Steps {
     pub all: Vec<Step>,
+    /// Of each of them.
+    pub work_ns: Vec<[u64; CLASSES]>,
     /// Not yet a step.
-    work_ns: [u64; CLASSES],
+    open_ns: [u64; CLASSES],
     request: u32,
     gate: u32,
 }
@@ -45,7 +47,8 @@ impl Steps {
     pub(crate) fn new() -> Self {
         Self {
             all: Vec::new(),
-            work_ns: [0; CLASSES],
+            work_ns: Vec::new(),
+            open_ns: [0; CLASSES],
             request: NO_REQUEST,
             gate: NO_GATE,
         }
@@ -98,7 +101,7 @@ impl Steps {
             work.not_running_ns,
             work.loop_ns,
         ];
-        let sums = self.work_ns.iter_mut().zip(classes);
+        let sums = self.open_ns.iter_mut().zip(classes);
         sums.for_each(|(sum, part)| *sum += part);
     }
 
@@ -112,14 +115,14 @@ impl Steps {
 
     /// Nothing depends on where it ends.
     fn end_step(&mut self) {
-        if self.work_ns != [0; CLASSES] {
+        if self.open_ns != [0; CLASSES] {
             self.close(Action::None);
         }
     }
 
     fn close(&mut self, action: Action) {
+        self.work_ns.push(std::mem::take(&mut self.open_ns));
         self.all.push(Step {
-            work_ns: std::mem::take(&mut self.work_ns),
             request: self.request,
             gate: self.gate,
             action,
@@ -193,7 +196,7 @@ mod tests {
             ..Work::default()
         });
         steps.end_step();
-        assert_eq!(steps.all[0].work_ns, [1, 0, 0, 0, 7, 5]);
+        assert_eq!(steps.work_ns[0], [1, 0, 0, 0, 7, 5]);
     }
 
     #[test]

@@ -9,12 +9,14 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::ahead::Aim;
+use crate::blocked::Blocked;
 use crate::components::Components;
 use crate::frontier::{Frontier, FrontierPoint, mark};
 use crate::ledger::Ledger;
 use crate::model::Model;
+use crate::overload::growth;
 use crate::policy_outcome::PolicyOutcome;
-use crate::prediction::{Blocked, Predicted, Sample};
+use crate::prediction::{Predicted, Sample};
 use crate::replay::replay_all;
 use crate::scenario::Scenario;
 use crate::scheme::Drive;
@@ -157,7 +159,7 @@ pub fn what_if(
     Ok(WhatIf {
         requests,
         percentiles: sample.percentiles.clone(),
-        notes: notes(&fidelity, requests),
+        notes: notes(&fidelity, requests, growth(&arrivals, &recorded)),
         frontier: frontier(&unchanged_outcome, &outcomes, scenarios),
         scenarios: outcomes,
         sensitivity: asking.sensitivity(&unchanged),
@@ -349,9 +351,16 @@ impl Asking<'_> {
     }
 }
 
-fn notes(fidelity: &Fidelity, requests: u64) -> Vec<String> {
+fn notes(fidelity: &Fidelity, requests: u64, grown: Option<f64>) -> Vec<String> {
     let share = |count: u64| format!("{:.1} %", count as f64 * 100.0 / requests as f64);
     let mut notes = Vec::new();
+    if let Some(times) = grown {
+        notes.push(format!(
+            "the last third of the requests took {times:.1} times as long as the first: the loop \
+             did not catch up with its load, or that grew; a percentile tells how long was \
+             recorded, too"
+        ));
+    }
     if fidelity.inferred_requests * 20 > requests {
         notes.push(format!(
             "{} of the requests have a hop that was deduced: what they wait for may be another's",

@@ -32,6 +32,8 @@ pub(crate) struct Tree {
     faults: BTreeMap<PathBuf, Fault>,
     held: BTreeMap<PathBuf, u64>,
     writes: Vec<(PathBuf, String)>,
+    /// What a file still says though it was written, and how often it will.
+    late: BTreeMap<PathBuf, (String, u32)>,
     opened: u64,
 }
 
@@ -45,6 +47,10 @@ pub enum Fault {
     /// It takes every value and keeps its own.
     Ignores,
 }
+
+/// How often a bound of cpufreq is read before it shows what was written: the kernel applies it on
+/// a thread of its own (`cpufreq_notifier_min`, `handle_update`).
+const LATE_READS: u32 = 2;
 
 /// A cpufreq policy.
 #[derive(Debug, Clone)]
@@ -135,11 +141,13 @@ impl FakeKernel {
 
     /// Creates a file, or sets its text without asking any rule.
     pub fn put(&self, path: &str, text: &str) {
-        let text = format!("{text}\n");
-        self.tree().texts.insert(Path::new(ROOT).join(path), text);
+        let (path, text) = (Path::new(ROOT).join(path), format!("{text}\n"));
+        let mut tree = self.tree();
+        tree.late.remove(&path);
+        tree.texts.insert(path, text);
     }
 
-    /// The text of a file, without the space around it.
+    /// The text of a file, without the space around it, as it will be.
     ///
     /// # Panics
     ///
@@ -155,7 +163,9 @@ impl FakeKernel {
     /// Takes a file, or a whole directory, away.
     pub fn remove(&self, path: &str) {
         let gone = Path::new(ROOT).join(path);
-        self.tree().texts.retain(|path, _| !path.starts_with(&gone));
+        let mut tree = self.tree();
+        tree.texts.retain(|path, _| !path.starts_with(&gone));
+        tree.late.retain(|path, _| !path.starts_with(&gone));
     }
 
     /// Spoils a file, or a whole directory.
@@ -225,7 +235,11 @@ impl Tree {
             Some(Fault::Ignores) => return Ok(()),
             _ => {}
         }
+        let before = self.texts.get(path).cloned().unwrap_or_default();
         rules::write(self, path, value.trim()).map_err(io::Error::from_raw_os_error)?;
+        if rules::is_applied_later(path) && !self.late.contains_key(path) {
+            self.late.insert(path.to_owned(), (before, LATE_READS));
+        }
         self.writes.push((path.to_owned(), value.trim().to_owned()));
         Ok(())
     }
@@ -233,7 +247,15 @@ impl Tree {
 
 impl Files for FakeKernel {
     fn read(&self, path: &Path) -> io::Result<String> {
-        let tree = self.tree();
+        let mut tree = self.tree();
+        if let Some((before, reads)) = tree.late.get_mut(path) {
+            let before = before.clone();
+            *reads -= 1;
+            if *reads == 0 {
+                tree.late.remove(path);
+            }
+            return Ok(before);
+        }
         let text = tree.texts.get(path);
         text.cloned()
             .ok_or_else(|| io::Error::from_raw_os_error(rules::ENOENT))

@@ -1,7 +1,8 @@
 //! Sets a frequency by its bounds, under whatever governor the host has.
 //!
 //! With a base of the owner's own both bounds move, so that the domain runs at exactly that;
-//! without one only the minimum is raised, and the governor keeps its freedom above it. Works
+//! without one only the minimum is raised, up to the maximum that stands there, and the governor
+//! keeps its freedom above it: a maximum is an administrator's word, or that of the cooling. Works
 //! under intel_pstate and amd_pstate too, where the minimum is a floor that the hardware keeps.
 
 use bobtail_policy::Speed;
@@ -9,7 +10,7 @@ use bobtail_policy::Speed;
 use crate::actuator::{Actuator, Applied, SelfTest};
 use crate::cpufreq::{self, Bounds, place};
 use crate::error::ControlError;
-use crate::gauge::{self, Gauge};
+use crate::gauge::{self, Effort, Gauge};
 use crate::host::Host;
 use crate::knob::{self, Knob};
 use crate::lever::{Asked, Domain, Lever, LeverKind};
@@ -51,11 +52,19 @@ impl CpufreqMinMax {
     ) -> Result<Self, ControlError> {
         let leading = cpufreq::leading_policies(host, KIND, domain, cpus)?;
         let is_pinned = asked.base.is_some();
-        let range = cpufreq::range_with_room(host, KIND, domain, asked)?;
+        let asked = match is_pinned {
+            true => *asked,
+            false => below_maximum(host, domain, asked)?,
+        };
+        let range = cpufreq::range_with_room(host, KIND, domain, &asked)?;
         if !is_pinned {
             refuse_if_at_peak(host, domain)?;
         }
-        let settings = cpufreq::saved(host, domain, &["scaling_max_freq", "scaling_min_freq"])?;
+        let moved: &[&str] = match is_pinned {
+            true => &["scaling_max_freq", "scaling_min_freq"],
+            false => &["scaling_min_freq"],
+        };
+        let settings = cpufreq::saved(host, domain, moved)?;
         let position = |policy| domain.policies.iter().position(|other| other == policy);
         let domain_of = Domain::Cpus(domain.cpus.clone());
         Ok(Self {
@@ -90,9 +99,6 @@ impl CpufreqMinMax {
         for bounds in &mut self.bounds {
             let max: u32 = self.host.read_number(&bounds.max.place)?;
             bounds.change(base > max, base, self.is_pinned)?;
-            if !self.is_pinned && max < self.lever.range.peak {
-                bounds.max.write_number(self.lever.range.peak.into())?;
-            }
         }
         self.now = Some(base);
         Ok(())
@@ -143,9 +149,13 @@ impl Actuator for CpufreqMinMax {
             .iter()
             .map(|&index| self.bounds[index].min.place.clone())
             .collect();
-        gauge::compare(self, gauge, &mut |value| {
+        let effort = match self.is_pinned {
+            true => Effort::Sustained,
+            false => Effort::AfterIdle,
+        };
+        gauge::compare(self, gauge, effort, &mut |value| {
             for place in &leading {
-                gauge::expect_reading(&host, place, value)?;
+                gauge::expect_reading(&host, place, value, 0)?;
             }
             Ok(())
         })
@@ -157,6 +167,20 @@ impl Drop for CpufreqMinMax {
         // Nobody is left to tell; what could not be put back is in the owner's journal.
         drop(self.undo());
     }
+}
+
+/// What is asked for, with no value above the lowest maximum of the domain as it stands.
+fn below_maximum(
+    host: &Host,
+    domain: &FrequencyDomain,
+    asked: &Asked,
+) -> Result<Asked, ControlError> {
+    let mut highest = asked.highest.unwrap_or(u32::MAX);
+    for &policy in &domain.policies {
+        highest = highest.min(host.read_number(&place(policy, "scaling_max_freq"))?);
+    }
+    let highest = Some(highest);
+    Ok(Asked { highest, ..*asked })
 }
 
 /// A governor that keeps the maximum leaves nothing to a raised minimum.

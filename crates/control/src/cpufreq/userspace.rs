@@ -9,7 +9,7 @@ use bobtail_policy::Speed;
 use crate::actuator::{Actuator, Applied, SelfTest};
 use crate::cpufreq::{self, Bounds, place};
 use crate::error::ControlError;
-use crate::gauge::{self, Gauge};
+use crate::gauge::{self, Effort, Gauge};
 use crate::host::Host;
 use crate::knob::{self, Knob};
 use crate::lever::{Asked, Domain, Lever, LeverKind, Range};
@@ -17,6 +17,9 @@ use crate::saved::SavedState;
 use crate::topology::FrequencyDomain;
 
 const KIND: LeverKind = LeverKind::CpufreqUserspace;
+/// `scaling_setspeed` says what the driver made of a frequency (`show_speed` of
+/// `cpufreq_userspace.c`), which may go in steps of so much: intel_cpufreq's.
+const STEP_KHZ: u32 = 100_000;
 
 /// The frequency of one domain.
 #[derive(Debug)]
@@ -169,9 +172,9 @@ impl Actuator for CpufreqUserspace {
             .iter()
             .map(|&index| self.speeds[index].place.clone())
             .collect();
-        gauge::compare(self, gauge, &mut |value| {
+        gauge::compare(self, gauge, Effort::Sustained, &mut |value| {
             for place in &leading {
-                gauge::expect_reading(&host, place, value)?;
+                gauge::expect_reading(&host, place, value, STEP_KHZ)?;
             }
             Ok(())
         })

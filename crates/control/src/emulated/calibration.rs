@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::emulated::thief::period_ns;
 use crate::emulated::{Emulated, FULL_PERMILLE, KIND, TOLERANCE};
 use crate::error::ControlError;
-use crate::gauge::{Gauge, WorkGauge};
+use crate::gauge::{Effort, Gauge, WorkGauge};
 use crate::lever::Domain;
 use crate::syscalls;
 
@@ -107,7 +107,7 @@ impl Emulated {
         for _ in 0..PAIRS {
             let mut rate_at = |khz| {
                 self.change_at_once(khz);
-                gauge.rate(KIND, &cpus)
+                gauge.rate(KIND, &cpus, Effort::Sustained)
             };
             let rates = rate_at(full_khz).and_then(|full| Ok((full, rate_at(value)?)));
             let (full, slow) = rates.inspect_err(|_| self.change_at_once(full_khz))?;

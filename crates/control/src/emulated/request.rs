@@ -10,8 +10,10 @@ use crate::syscalls;
 
 /// Changes that may be under way at once; one more makes a thread skip to the newest.
 const SLOTS: u32 = 64;
-/// Bits of a request that hold the speed; the others hold the time, for half a year of uptime.
+/// Bits of a request that hold the speed; the others hold the time in steps of so many ns, for nine
+/// years of uptime.
 const SPEED_BITS: u32 = 10;
+const STEP_NS: u64 = 16;
 const SPEED_MASK: u64 = (1 << SPEED_BITS) - 1;
 
 /// The requests of one lever; one writer, many readers.
@@ -46,7 +48,7 @@ impl Requests {
     /// Asks for a speed; a system call only if a thread is parked.
     pub(crate) fn push(&self, at_ns: u64, permille: u32) {
         let index = self.count.load(Relaxed);
-        let packed = (at_ns << SPEED_BITS) | u64::from(permille);
+        let packed = (at_ns / STEP_NS) << SPEED_BITS | u64::from(permille);
         self.slots[(index % SLOTS) as usize].store(packed, Relaxed);
         // Sequentially consistent with `park`: either the thread sees the request, or this sees
         // that it is parked.
@@ -73,7 +75,7 @@ impl Requests {
         }
         let packed = self.slots[(*seen % SLOTS) as usize].load(Relaxed);
         Some(Request {
-            at_ns: packed >> SPEED_BITS,
+            at_ns: (packed >> SPEED_BITS) * STEP_NS,
             permille: (packed & SPEED_MASK) as u32,
         })
     }
@@ -90,28 +92,29 @@ impl Requests {
 
 #[cfg(test)]
 mod tests {
-    use super::{Request, Requests, SLOTS};
+    use super::{Request, Requests, SLOTS, STEP_NS};
 
     #[test]
     fn requests_come_in_order_and_an_overrun_skips_to_the_newest() {
         let requests = Requests::default();
         let mut seen = 0;
         assert_eq!(requests.next(&mut seen), None);
-        requests.push(5, 650);
-        requests.push(1 << 53, 1000);
+        requests.push(32, 650);
+        // After seven years.
+        requests.push(7 << 55, 1000);
         let first = Request {
-            at_ns: 5,
+            at_ns: 32,
             permille: 650,
         };
         assert_eq!(requests.next(&mut seen), Some(first));
         seen += 1;
-        assert_eq!(requests.next(&mut seen).unwrap().at_ns, 1 << 53);
-        for at_ns in 0..u64::from(SLOTS) + 9 {
-            requests.push(at_ns, 1);
+        assert_eq!(requests.next(&mut seen).unwrap().at_ns, 7 << 55);
+        for step in 0..u64::from(SLOTS) + 9 {
+            requests.push(step * STEP_NS, 1);
         }
         assert_eq!(
             requests.next(&mut seen).unwrap().at_ns,
-            u64::from(SLOTS) + 8
+            (u64::from(SLOTS) + 8) * STEP_NS
         );
     }
 

@@ -64,7 +64,10 @@ impl Quota {
         let no_limit = || unavailable(format!("the group /{} has no limit to raise", group.path));
         let quota_us = quota_us.ok_or_else(no_limit)?;
         let cpus = u32::try_from(cpus_online(host)?.len()).unwrap_or(u32::MAX);
-        let highest = period_us.saturating_mul(cpus).max(quota_us);
+        // What is written beyond it the kernel refuses (v1), or takes and does not give (v2).
+        let outer_us = group.outer_limit_us(host, period_us)?.unwrap_or(u32::MAX);
+        let of_machine_us = period_us.saturating_mul(cpus);
+        let highest = of_machine_us.min(outer_us).max(quota_us);
         let range = Range {
             unit: Unit::Microseconds,
             lowest: LOWEST_US.min(quota_us),
@@ -74,10 +77,11 @@ impl Quota {
         }
         .narrowed(KIND, asked)?;
         if range.base == range.peak {
-            return Err(unavailable(format!(
-                "the group /{} may use all {cpus} CPUs already",
-                group.path
-            )));
+            let path = &group.path;
+            return Err(unavailable(match outer_us < of_machine_us {
+                true => format!("the groups around /{path} give it no more than its own quota"),
+                false => format!("the group /{path} may use all {cpus} CPUs already"),
+            }));
         }
         let domain = Domain::Group(group.path.clone());
         let place = group.quota_place();

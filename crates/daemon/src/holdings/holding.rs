@@ -267,7 +267,10 @@ impl Holding {
             (Unit::Khz, Ok(khz)) => set.contains(&khz),
             _ => true,
         };
-        let same = |(stood, text): &(PathBuf, String)| stood == path && text == reads;
+        // What was set a moment before it was put back may not have shown by then.
+        let same = |(stood, text): &(PathBuf, String)| {
+            stood == path && (text == reads || reads == &self.value.to_string())
+        };
         is_set && self.stood.iter().any(same)
     }
 

@@ -79,7 +79,10 @@ fn start(plan: &Plan, policy: Policy) -> Result<(Lever, String), Refusal> {
     let lever = actuator.lever().clone();
     let imitated_ns = lever.is_emulated.then_some(plan.emulation.latency_ns);
     let facts = LeverFacts {
-        latency_ns: lever.transition_ns.or(imitated_ns).unwrap_or(0),
+        latency_ns: lever
+            .transition_ns
+            .or(imitated_ns)
+            .unwrap_or_else(|| lever.kind.assumed_latency_ns()),
     };
     let driver = Driver::new(
         policy,

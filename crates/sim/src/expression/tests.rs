@@ -132,6 +132,27 @@ fn errors_tell_where_and_what_is_nearest() {
         "unknown component `jitt` at position 8 of `gc=0.7,jitt=0.5`; \
          nearest: jit, ic, io"
     );
+    assert_eq!(
+        error("gc-bost"),
+        "unknown component `gc-bost` at position 1 of `gc-bost`; nearest: gc, ic, exec"
+    );
+    assert_eq!(
+        error("combined"),
+        "`combined` is a policy: write policy=combined, at position 1 of `combined`"
+    );
+    assert_eq!(
+        error("policy"),
+        "`policy` has no value: write policy=gc-boost, at position 1 of `policy`"
+    );
+    assert!(error("gc").contains("`gc` has no value"));
+    assert!(error("route:/export").contains("`route:/export` has no value"));
+    assert_eq!(
+        error("policy=gc-boost,gc=0.5"),
+        "a policy comes last: write gc=0.5,policy=gc-boost, at position 16 of \
+         `policy=gc-boost,gc=0.5`"
+    );
+    assert_eq!(parsed("policy= gc-boost "), parsed("policy=gc-boost"));
+    assert!(error("policy= gc-bost").contains("at position 9 of"));
     assert!(error("route:/exprt.exec=0.5").contains("nearest: route:GET /export"));
     assert!(error("resource:dbb=1").contains("resource:db:5432"));
     assert_eq!(

@@ -55,10 +55,9 @@ impl Run<'_> {
         let Some(drive) = &scenario.drive else { return };
         let model = self.model;
         let routes = scenario.by_route(components);
-        let fixed_ns = model.steps.iter().map(|step| {
-            let factor = routes[model.route_of(step)][NOT_RUNNING];
-            scaled(step.work_ns[NOT_RUNNING], factor)
-        });
+        let fixed_ns = model
+            .works()
+            .map(|(work_ns, route)| scaled(work_ns[NOT_RUNNING], routes[route][NOT_RUNNING]));
         let follower = ahead.follower(number, model, drive);
         let mut sources: Vec<(EventIx, u32)> = Vec::new();
         if follower.is_some() {

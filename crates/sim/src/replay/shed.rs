@@ -59,10 +59,9 @@ impl Run<'_> {
         };
         let model = self.model;
         let routes = scenario.by_route(components);
-        let gc_ns = model.steps.iter().map(|step| {
-            let factor = routes[model.route_of(step)][GC];
-            scaled(step.work_ns[GC], factor)
-        });
+        let gc_ns = model
+            .works()
+            .map(|(work_ns, route)| scaled(work_ns[GC], routes[route][GC]));
         let comes_ns = model.requests.iter().map(|one| {
             let source = one.source as usize;
             match model.events[source].trigger {

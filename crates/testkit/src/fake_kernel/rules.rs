@@ -32,6 +32,12 @@ pub(super) fn write(tree: &mut Tree, path: &Path, value: &str) -> Result<(), i32
     }
 }
 
+/// Whether a setting is shown as it was until a thread of the kernel has applied it.
+pub(super) fn is_applied_later(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    matches!(name, Some("scaling_min_freq" | "scaling_max_freq"))
+}
+
 struct Setting<'a> {
     tree: &'a mut Tree,
     path: &'a Path,

@@ -16,6 +16,7 @@ const require = createRequire(import.meta.url);
 const { NOTHING_SEEN, renderSummary, summarize } = require(
   join(PACKAGE, 'dist/cli/boost/summary.js'),
 );
+const { troubleOf } = require(join(PACKAGE, 'dist/cli/boost/boost.js'));
 const { raisedSince } = require(join(PACKAGE, 'dist/cli/boost/raised.js'));
 const { parseDrive } = require(join(PACKAGE, 'dist/cli/boost/flags.js'));
 const CHURN = fixture('churn.mjs');
@@ -267,6 +268,9 @@ const DRIVEN = {
   counters: COUNTERS,
 };
 
+/** As in the tests of the policies' model of energy. */
+const POWER_AT_3 = 1.363375302523;
+
 function summaryOf(base, peak, policy = 'p') {
   const file = { ...DRIVEN, pid: 7, driven: { ...DRIVEN.driven, policy, base, peak } };
   return summarize({ policy: 'p', actuator: 'emulated' }, [{ pid: 8, refused: 'other' }, file]);
@@ -284,6 +288,16 @@ test('who is not boosted is told beside who is, but for a thread of the same pro
   assert.deepEqual(of(thread, file), [1, null, 0, 1e9, 1e9]);
   assert.deepEqual(of(no, file, { ...file, pid: 9 }), [2, 'too many', 1, 1e9, 2e9]);
   assert.deepEqual(of(no, thread), [0, 'too many', 2, 0, 0]);
+});
+
+test('a lever that refuses every change has boosted nothing', () => {
+  const of = (counters) => {
+    const file = { ...DRIVEN, pid: 7, counters: { ...COUNTERS, ...counters } };
+    return troubleOf(summarize({ policy: 'p', actuator: 'emulated' }, [file]));
+  };
+  assert.equal(of({ boosts: 0, refused: 3 }), 'notBoosted');
+  assert.equal(of({ boosts: 0, refused: 0 }), 'ok', 'nothing to boost');
+  assert.equal(of({ boosts: 1, refused: 3 }), 'ok');
 });
 
 test('a lever that processes share is up as long as one of them wants it', () => {
@@ -308,19 +322,28 @@ test('a lever that processes share is up as long as one of them wants it', () =>
   ]);
 });
 
-test('energy is the model of the paper where it has points, else untold', () => {
+test('energy is the model of the paper where a frequency is held, else untold', () => {
   const summary = summaryOf(2_600_000, 4_000_000);
   assertValid('boost', summary);
   assert.deepEqual(summary.energy, { kind: 'modelled', relativeToBase: 1 + 1.712 * 0.25 });
   assert.equal(summaryOf(2_600_000, 3_300_000).energy.relativeToBase, 1 + 0.676 * 0.25);
-  const other = summaryOf(1_000_000, 4_000_000);
-  assert.equal(other.energy, null);
+  // Between the paper's points as replays have it: `relative_power(3 / 2.6)` of the policies.
+  const between = summaryOf(2_600_000, 3_000_000).energy.relativeToBase;
+  assert.ok(Math.abs(between - (1 + (POWER_AT_3 - 1) * 0.25)) < 1e-9, `${between}`);
+  assert.equal(summaryOf(1_300_000, 2_000_000).energy.relativeToBase, 1 + 1.712 * 0.25);
   const energyAt = (policy) => summaryOf(2_600_000, 4_000_000, policy).energy;
   assert.equal(energyAt('static:3.3').relativeToBase, 1 + 0.676 * 0.25, 'not to the peak');
   assert.equal(energyAt('static:9').relativeToBase, 1 + 1.712 * 0.25, 'no further than the peak');
-  assert.equal(energyAt('static:3'), null);
+  assert.equal(energyAt('static:3').relativeToBase, between);
+  const quota = { lever: 'quota', isEmulated: false, base: 60_000, peak: 80_000 };
+  const driven = { ...DRIVEN.driven, ...quota };
+  const other = summarize({ policy: 'p', actuator: 'quota' }, [
+    { pid: 8, refused: 'other' },
+    { ...DRIVEN, pid: 7, driven },
+  ]);
+  assert.equal(other.energy, null);
   assert.deepEqual(renderSummary(other), [
-    'EMULATED frequency · 4 boosts · boosted 250 ms (25.0 %)',
+    'quota · 4 boosts · boosted 250 ms (25.0 %)',
     '1 process not boosted: other',
     'p · 3 for collections · 1 for a long event · 1 look of 20.0 µs',
     'a',

@@ -35,6 +35,7 @@ function startInTerminal(t, args, cwd, env = {}) {
       if (child.exitCode !== null) throw new Error(`ended before "${text}" came:\n${seen.text}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
+    return seen.text;
   };
   return { type: (text) => child.stdin.write(text), until, ended };
 }
@@ -73,9 +74,16 @@ test('what a boost does is one line on a terminal, once a second', {
   const boost = ['boost', '--actuator', 'emulated', '--policy', 'static:peak'];
   const service = [...boost, '--', process.execPath, SERVER];
   const { type, until, ended } = startInTerminal(t, service, makeFolder(t), { CI: '' });
+  const port = /listening (\d+)/.exec(await until('listening'))[1];
   await until('EMULATED frequency · 1 boost');
+  for (let n = 0; n < 40; n += 1) await fetch(`http://127.0.0.1:${port}/`).then((r) => r.text());
+  await until('requests · p50');
   type('\x03');
   const { text } = await ended;
-  const line = /bobtail: EMULATED frequency · 1 boost · boosted [\d.]+ m?s \([\d.]+ %\)[^\n]*\r/;
-  assert.match(text, line);
+  const parts = [
+    /bobtail: EMULATED frequency · 1 boost · boosted [\d.]+ m?s \([\d.]+ %\)/,
+    /energy 2\.\d+× \(modelled\)/,
+    /40 requests · p50 [\d.]+ [mµ]s · [^\n]*\r/,
+  ];
+  assert.match(text, new RegExp(parts.map(({ source }) => source).join(' · ')));
 });

@@ -154,9 +154,10 @@ async function runWith(
   }
 }
 
-/** What never listened had nothing to boost. */
-function troubleOf({ counters, pid }: BoostSummary): ExitName {
-  return counters === null && pid !== null ? 'notBoosted' : 'ok';
+/** What never listened had nothing to boost; a lever that refused each change boosted nothing. */
+export function troubleOf({ counters, pid }: BoostSummary): ExitName {
+  const isRefused = counters !== null && counters.boosts === 0 && counters.refused > 0;
+  return isRefused || (counters === null && pid !== null) ? 'notBoosted' : 'ok';
 }
 
 /** Runs the service to its end. */

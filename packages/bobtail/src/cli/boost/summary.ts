@@ -1,10 +1,10 @@
 /**
  * What a boost did and what it cost.
  *
- * Energy is measured where the processor counts it and the lever is real, else modelled: the
- * paper's power at 2.6, 3.3 and 4.0 GHz is 1, 1.676 and 2.712 (VEE'19, figure 7), so a boost from
- * 2.6 to 4.0 GHz costs 1.712 times the boosted share more. For other frequencies there are no
- * points to go by, and what an imitated frequency uses is no figure of any.
+ * Energy is measured where the processor counts it and the lever is real, else modelled for levers
+ * that hold a frequency between boosts: a boost from 2.6 to 4.0 GHz costs 1.712 times the boosted
+ * share more. A floor under a governor's own choice, or a quota, says nothing of what was used
+ * without it; and what an imitated frequency uses is no figure of any.
  */
 import type { DriveOptions } from '../../agent/boost/settings';
 import { countOf, formatCount, formatDuration, formatPercentile } from '../text/units';
@@ -12,13 +12,10 @@ import { type Driven, type DriverCounters, type DriverFile, refusals } from './d
 import { heldKhz } from './held-frequency';
 import { type Counted, figuresOf, NOTHING, type RequestFigures } from './latencies';
 import { type Raised, raisedShare } from './raised';
+import { relativePower } from './relative-power';
 
-/** Power relative to 2.6 GHz, by kHz. */
-const POWER: ReadonlyMap<number, number> = new Map([
-  [2_600_000, 1],
-  [3_300_000, 1.676],
-  [4_000_000, 2.712],
-]);
+/** Levers at whose base a frequency is held. */
+const HOLDS_FREQUENCY: ReadonlySet<string> = new Set(['emulated', 'cpufreq-userspace']);
 
 /** `spec/boost.schema.json`. */
 export interface BoostSummary {
@@ -136,14 +133,12 @@ function sumOf(one: DriverCounters, other: DriverCounters): DriverCounters {
   };
 }
 
-function modelledEnergy({ policy, base, peak }: Driven, boostedShare: number): Energy | null {
+function modelledEnergy(driven: Driven, boostedShare: number): Energy | null {
+  const { policy, lever, base, peak } = driven;
+  if (!HOLDS_FREQUENCY.has(lever)) return null;
   // Its boost is not to the peak.
   const held = heldKhz(policy) ?? peak;
-  const [basePower, peakPower] = [POWER.get(base), POWER.get(Math.min(held, peak))];
-  if (basePower === undefined || peakPower === undefined) {
-    return null;
-  }
-  const relativeToBase = 1 + (peakPower / basePower - 1) * boostedShare;
+  const relativeToBase = 1 + (relativePower(Math.min(held, peak) / base) - 1) * boostedShare;
   return { kind: 'modelled', relativeToBase };
 }
 
