@@ -1,4 +1,4 @@
-//! Reads how much energy the machine used, where its processor counts it.
+//! Reads how much energy the machine used, where its processor counts it, and models it elsewhere.
 
 use std::path::Path;
 
@@ -34,6 +34,13 @@ impl EnergyMeter {
         self.used_uj += self.rapl.used_uj().map_err(to_error)?;
         Ok(self.used_uj as f64 / UJ_PER_J)
     }
+}
+
+/// `relativePower(ratio)`: power at a speed by that at base, of the model that replays go by;
+/// `ratio` is the speed by that at base.
+#[napi]
+pub fn relative_power(ratio: f64) -> f64 {
+    bobtail_policy::relative_power(ratio)
 }
 
 fn to_error(error: bobtail_control::ControlError) -> Error {

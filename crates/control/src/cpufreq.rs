@@ -133,13 +133,11 @@ fn table_of(host: &Host, domain: &FrequencyDomain) -> Result<Vec<u32>, ControlEr
 /// (`CPUFREQ_RELATION_L`) of any other, say that one back, and be above what is allowed. Beyond the
 /// table lies turbo.
 fn of_table(range: Range, table: &[u32]) -> Range {
-    let up_to = |khz: u32| table.partition_point(|one| *one <= khz);
-    let at_most = |khz: u32| match up_to(khz) {
-        0 => khz,
-        count if count == table.len() => khz,
+    let highest = match table.partition_point(|one| *one <= range.highest) {
+        0 => range.highest,
+        count if count == table.len() => range.highest,
         count => table[count - 1],
     };
-    let highest = at_most(range.highest);
     let next = |khz: u32| {
         let above = table.iter().find(|one| **one >= khz);
         above.map_or(khz, |one| *one).min(highest)

@@ -296,13 +296,5 @@ pub(crate) fn expect_reading(
             .parse()
             .is_ok_and(|reads: u32| reads.abs_diff(value) <= off_at_most)
     };
-    let reads = host.read_settled(place, is_value)?;
-    if is_value(&reads) {
-        return Ok(());
-    }
-    Err(ControlError::Ignored {
-        path: host.path(place)?,
-        wrote: value.to_string(),
-        reads,
-    })
+    host.expect(place, &value.to_string(), is_value)
 }

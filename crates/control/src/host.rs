@@ -171,6 +171,28 @@ impl Host {
         }
     }
 
+    /// That a file which was just written says so; `is_same` of what it says.
+    ///
+    /// # Errors
+    ///
+    /// [`ControlError::Ignored`] when the kernel took the value and has another one.
+    pub(crate) fn expect(
+        &self,
+        place: &Place,
+        wrote: &str,
+        is_same: impl Fn(&str) -> bool,
+    ) -> Result<(), ControlError> {
+        let reads = self.read_settled(place, &is_same)?;
+        if is_same(&reads) {
+            return Ok(());
+        }
+        Err(ControlError::Ignored {
+            path: self.path(place)?,
+            wrote: wrote.to_owned(),
+            reads,
+        })
+    }
+
     /// As [`read`](Self::read); none where there is no such file.
     pub fn read_if_there(&self, place: &Place) -> Result<Option<String>, ControlError> {
         match self.read(place) {

@@ -71,15 +71,7 @@ impl Knob {
     /// [`ControlError::Ignored`] when the kernel took the value and has another one.
     pub(crate) fn write_checked(&mut self, host: &Host, value: &str) -> Result<(), ControlError> {
         self.write(value)?;
-        let reads = host.read_settled(&self.place, |reads| reads == value)?;
-        if reads == value {
-            return Ok(());
-        }
-        Err(ControlError::Ignored {
-            path: self.path.clone(),
-            wrote: value.to_owned(),
-            reads,
-        })
+        host.expect(&self.place, value, |reads| reads == value)
     }
 
     /// Marks the setting as held by this process.

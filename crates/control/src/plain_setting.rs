@@ -69,17 +69,10 @@ impl PlainSetting {
             Notation::Number => value.to_string(),
             Notation::Words(words) => words[value as usize].clone(),
         };
-        for knob in &self.knobs {
-            let reads = self.host.read(&knob.place)?;
-            if reads != wrote {
-                return Err(ControlError::Ignored {
-                    path: self.host.path(&knob.place)?,
-                    wrote,
-                    reads,
-                });
-            }
-        }
-        Ok(())
+        self.knobs.iter().try_for_each(|knob| {
+            self.host
+                .expect(&knob.place, &wrote, |reads| reads == wrote)
+        })
     }
 }
 

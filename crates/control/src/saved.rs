@@ -138,10 +138,10 @@ impl SavedSetting {
                 let written = Knob::open(host, place.clone())
                     .and_then(|mut knob| knob.write_checked(host, value));
                 match written {
-                    // Read for as long as it may show late: a refused one may be raised all the
-                    // same.
-                    Err(_) if host.read_settled(place, |_| false)? == *value => Ok(()),
-                    written => written,
+                    Ok(()) | Err(ControlError::Ignored { .. }) => written,
+                    // A refused one is back only if nothing else shows for as long as it may.
+                    Err(_) if host.read_settled(place, |reads| reads != value)? == *value => Ok(()),
+                    Err(_) => written,
                 }
             }
             Self::Clamps {

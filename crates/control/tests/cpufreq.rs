@@ -300,10 +300,7 @@ fn a_lever_is_held_by_one_owner() {
 fn a_lever_that_works_passes_its_test() {
     let (kernel, domain) = one_cpu();
     let before = kernel.texts();
-    let mut gauge = ClaimGauge {
-        kernel: kernel.clone(),
-        exponent: 0.8,
-    };
+    let mut gauge = ClaimGauge::of(&kernel, 0.8);
     let mut lever = CpufreqUserspace::open(&kernel.host(), &domain, &[0], &PAPER).unwrap();
     let test = lever.self_test(&mut gauge).unwrap();
     assert!(test.measured.unwrap() > 1.3, "{test:?}");
@@ -315,10 +312,7 @@ fn a_lever_that_does_nothing_fails_its_test() {
     let (kernel, domain) = one_cpu();
     let before = kernel.texts();
     // A virtual machine: it says the frequency back and runs as before.
-    let mut gauge = ClaimGauge {
-        kernel: kernel.clone(),
-        exponent: 0.0,
-    };
+    let mut gauge = ClaimGauge::of(&kernel, 0.0);
     let mut lever = CpufreqUserspace::open(&kernel.host(), &domain, &[0], &PAPER).unwrap();
     let error = lever.self_test(&mut gauge).unwrap_err();
     assert_eq!(

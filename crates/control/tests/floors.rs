@@ -51,10 +51,7 @@ fn a_maximum_that_somebody_lowered_is_the_peak_and_stays() {
 fn a_floor_under_a_governor_that_goes_by_use_passes_its_test() {
     let (kernel, domain) = one_cpu();
     let before = kernel.texts();
-    let mut gauge = ClaimGauge {
-        kernel: kernel.clone(),
-        exponent: 0.8,
-    };
+    let mut gauge = ClaimGauge::of(&kernel, 0.8);
     for asked in [Asked::default(), PAPER] {
         let mut lever = CpufreqMinMax::open(&kernel.host(), &domain, &[0], &asked).unwrap();
         lever.self_test(&mut gauge).unwrap();
@@ -73,9 +70,6 @@ fn frequencies_between_those_of_a_table_are_the_next_ones_up() {
     kernel.put(&file("scaling_available_frequencies"), table);
     let mut lever = CpufreqUserspace::open(&kernel.host(), &domain, &[0], &PAPER).unwrap();
     assert_eq!(lever.apply(Speed::Base).unwrap().value, 2_800_000);
-    let mut gauge = ClaimGauge {
-        kernel: kernel.clone(),
-        exponent: 1.0,
-    };
+    let mut gauge = ClaimGauge::of(&kernel, 1.0);
     lever.self_test(&mut gauge).unwrap();
 }

@@ -192,6 +192,12 @@ fn clamps_that_cannot_work_are_told() {
         "uclamp is not available: no CPU runs under the governor schedutil"
     );
     kernel.put(GOVERNOR, "schedutil");
+    threads.put(7, 1024, 1024);
+    assert_eq!(
+        told(&host),
+        "uclamp is not available: the thread has its highest clamp already"
+    );
+    threads.put(7, 0, 1024);
     threads.ignore();
     let mut lever = Uclamp::open(&host, 7, &Asked::default()).unwrap();
     let told = lever

@@ -53,7 +53,7 @@ mod tests {
         for (ratio, power) in POINTS {
             assert!((relative_power(ratio) - power).abs() < 1e-12);
         }
-        // As in `relative-power.ts`, which is tested for the same.
+        // As the command line's tests have it.
         assert!((relative_power(3.0 / 2.6) - 1.363_375_302_523).abs() < 1e-9);
     }
 

@@ -151,6 +151,7 @@ impl Ahead {
     ) -> Self {
         let mut best: Option<(Reached, Option<Aim>)> = None;
         let slowest = self.slowest(models);
+        let percentiles = TAILS_WITHIN.map(|wished| supported(models, wished));
         for since in Since::ALL {
             let mut is_within = |count: usize| {
                 let from_ns = count.checked_sub(1).map_or(u64::MAX, |last| slowest[last]);
@@ -159,7 +160,7 @@ impl Ahead {
                 let loops = replay_ahead(models, scenario, components, &self);
                 loops.iter().for_each(|one| ledger.add(&one.ledger));
                 let is_within = ledger.relative_energy() <= budget;
-                let reached = Reached::of(models, loops);
+                let reached = Reached::of(loops, percentiles);
                 // Of equals the first, which boosts least.
                 if is_within && best.as_ref().is_none_or(|best| reached < best.0) {
                     best = Some((reached, self.aim.clone()));
@@ -258,31 +259,25 @@ fn try_counts(all: usize, is_within: &mut impl FnMut(usize) -> bool) {
 
 /// What an oracle's boosts reach, shortest tail first: a latency counts as much as the next
 /// percentile where two are as good as the same.
-#[derive(Debug, Clone, PartialEq, PartialOrd)]
+#[derive(PartialEq, PartialOrd)]
 struct Reached {
     /// Of each of `TAILS_WITHIN`, as a power.
-    about: Vec<i64>,
-    ns: Vec<u64>,
+    about: [i64; 3],
+    ns: [u64; 3],
 }
 
 impl Reached {
-    fn of(models: &[Model], loops: Vec<Replayed>) -> Self {
+    fn of(loops: Vec<Replayed>, percentiles: [f64; 3]) -> Self {
         let latencies = loops.into_iter().flat_map(|one| one.latencies_ns);
         let mut latencies: Vec<u64> = latencies.collect();
         latencies.sort_unstable();
-        let at = |wished: f64| {
-            let rank = rank(latencies.len() as u64, supported(models, wished));
+        let ns = percentiles.map(|percentile| {
+            let rank = rank(latencies.len() as u64, percentile);
             let last = (rank as usize).checked_sub(1);
             last.map_or(0, |last| latencies[last])
-        };
-        let ns: Vec<u64> = TAILS_WITHIN.into_iter().map(at).collect();
-        let about = ns
-            .iter()
-            .map(|&ns| (libm::log(ns.max(1) as f64) / ALIKE) as i64);
-        Self {
-            about: about.collect(),
-            ns,
-        }
+        });
+        let about = ns.map(|ns| (libm::log(ns.max(1) as f64) / ALIKE) as i64);
+        Self { about, ns }
     }
 }
 

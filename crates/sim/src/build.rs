@@ -372,7 +372,8 @@ impl<'a> Build<'a> {
     }
 }
 
-fn median(mut all: Vec<u64>) -> u64 {
+/// The upper one of two; 0 of none.
+pub(crate) fn median(mut all: Vec<u64>) -> u64 {
     if all.is_empty() {
         return 0;
     }

@@ -32,14 +32,14 @@ pub(crate) fn grown_with(seed: u64, records: usize, components: &mut Components)
 }
 
 /// In the order of the recording.
-pub(crate) fn by_event(replayed: &Replayed) -> Vec<Ran> {
+fn by_event(replayed: &Replayed) -> Vec<Ran> {
     let mut ran = replayed.ran.clone();
     ran.sort_by_key(|one| one.event);
     ran
 }
 
 /// The event that releases each, where one does.
-pub(crate) fn parents(model: &Model) -> Vec<Option<EventIx>> {
+fn parents(model: &Model) -> Vec<Option<EventIx>> {
     let mut parents = vec![None; model.events.len()];
     for event in 0..model.events.len() as EventIx {
         for step in model.steps_of(event) {
@@ -50,6 +50,30 @@ pub(crate) fn parents(model: &Model) -> Vec<Option<EventIx>> {
         }
     }
     parents
+}
+
+/// Every event ran once, one after the other, and none before its parent.
+pub(crate) fn ran_once_and_after_parents(
+    model: &Model,
+    replayed: &Replayed,
+) -> Result<(), TestCaseError> {
+    let ran = by_event(replayed);
+    prop_assert_eq!(ran.len(), model.events.len());
+    prop_assert!(
+        ran.iter()
+            .enumerate()
+            .all(|(ix, one)| ix == one.event as usize)
+    );
+    for pair in replayed.ran.windows(2) {
+        prop_assert!(pair[0].end_ns <= pair[1].begin_ns, "{:?}", pair);
+    }
+    for (child, parent) in parents(model).into_iter().enumerate() {
+        if let Some(parent) = parent {
+            prop_assert!(ran[parent as usize].begin_ns <= ran[child].ready_ns);
+            prop_assert!(ran[child].ready_ns <= ran[child].begin_ns);
+        }
+    }
+    Ok(())
 }
 
 fn change() -> impl Strategy<Value = Scenario> {
@@ -85,18 +109,7 @@ proptest! {
     ) {
         let (model, components) = grown(seed, 6_000);
         let replayed = replay_told(&model, &scenario, &components);
-        let ran = by_event(&replayed);
-        prop_assert_eq!(ran.len(), model.events.len());
-        prop_assert!(ran.iter().enumerate().all(|(ix, one)| ix == one.event as usize));
-        for pair in replayed.ran.windows(2) {
-            prop_assert!(pair[0].end_ns <= pair[1].begin_ns, "{:?}", pair);
-        }
-        for (child, parent) in parents(&model).into_iter().enumerate() {
-            if let Some(parent) = parent {
-                prop_assert!(ran[parent as usize].begin_ns <= ran[child].ready_ns);
-                prop_assert!(ran[child].ready_ns <= ran[child].begin_ns);
-            }
-        }
+        ran_once_and_after_parents(&model, &replayed)?;
         // An answer comes after its request, and always.
         prop_assert!(replayed.latencies_ns.iter().all(|&ns| ns < 1 << 60));
     }

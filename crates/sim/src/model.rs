@@ -29,7 +29,7 @@ pub struct Model {
     pub(crate) events: Vec<Event>,
     pub(crate) steps: Vec<Step>,
     /// Of steps: `native`, `gc`, `jit`, `ic`, not running, and what the loop itself does. Apart
-    /// from the rest, since only a scenario that changes some of them alone reads it.
+    /// from the rest, since the loop reads only their sum, once for each scenario.
     pub(crate) work_ns: Vec<[u64; CLASSES]>,
     pub(crate) gates: Vec<Gate>,
     pub(crate) requests: Vec<Request>,

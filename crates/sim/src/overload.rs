@@ -4,6 +4,8 @@
 //! what it still had to do when the recording ended. But who came later waited longer, and
 //! percentiles of that say how long was recorded and not how long a request takes.
 
+use crate::build::median;
+
 /// The last third of the requests took at least so many times as long as the first.
 const GROWN: f64 = 2.0;
 /// And each third so many times as long as the one before: not a phase that came and went.
@@ -30,10 +32,7 @@ pub(crate) fn growth(arrivals_ns: &[u64], latencies_ns: &[u64]) -> Option<f64> {
 }
 
 fn median_ns(requests: &[(u64, u64)]) -> f64 {
-    let mut latencies: Vec<u64> = requests.iter().map(|one| one.1).collect();
-    let middle = latencies.len() / 2;
-    let (_, median, _) = latencies.select_nth_unstable(middle);
-    (*median).max(1) as f64
+    median(requests.iter().map(|one| one.1).collect()).max(1) as f64
 }
 
 #[cfg(test)]

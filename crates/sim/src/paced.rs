@@ -3,7 +3,7 @@
 use bobtail_policy::{CollectionKind, Reasons};
 use proptest::prelude::*;
 
-use crate::invariants::{by_event, grown, grown_with, parents};
+use crate::invariants::{grown, grown_with, ran_once_and_after_parents};
 use crate::model::{Action, CLASSES, LOOP, Model, NOT_RUNNING};
 use crate::{
     AtSpeed, Components, Replayed, Scenario, WorkFactors, parse, replay, replay_all, replay_told,
@@ -94,18 +94,7 @@ proptest! {
     ) {
         let (model, components) = grown(seed, 4_000);
         let told = replay_told(&model, &scenario(POLICIES[policy], &components), &components);
-        let ran = by_event(&told);
-        prop_assert_eq!(ran.len(), model.events.len());
-        prop_assert!(ran.iter().enumerate().all(|(ix, one)| ix == one.event as usize));
-        for pair in told.ran.windows(2) {
-            prop_assert!(pair[0].end_ns <= pair[1].begin_ns, "{:?}", pair);
-        }
-        for (child, parent) in parents(&model).into_iter().enumerate() {
-            if let Some(parent) = parent {
-                prop_assert!(ran[parent as usize].begin_ns <= ran[child].ready_ns);
-                prop_assert!(ran[child].ready_ns <= ran[child].begin_ns);
-            }
-        }
+        ran_once_and_after_parents(&model, &told)?;
     }
 
     #[test]

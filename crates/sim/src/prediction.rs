@@ -79,7 +79,7 @@ impl Sample {
         }
     }
 
-    /// Latencies, sorted by block.
+    /// Latencies by block.
     pub fn sorted(&self, latencies_ns: &[u64]) -> Blocked {
         self.sorted_served(latencies_ns, |_| true)
     }
@@ -111,52 +111,57 @@ impl Sample {
         unchanged: &Blocked,
         changed: &Blocked,
     ) -> (i64, Option<[i64; 2]>) {
-        let drawn = self.drawn(percentile, &[unchanged, changed]);
-        let gains = drawn
-            .iter()
-            .map(|one| Some(one[0]? as f64 - one[1]? as f64));
-        let gains: Vec<Option<f64>> = gains.collect();
         let is_told = unchanged.tells(percentile) && changed.tells(percentile);
-        let bounds = self.interval(is_told, &gains);
+        let drawn = self.drawn(percentile, [unchanged, changed], is_told);
+        let gain = |[before, after]: &Both| Some((*before)? as f64 - (*after)? as f64);
+        let bounds = self.interval(is_told, &drawn, gain);
         let bounds = bounds.map(|bounds| bounds.map(|one| one as i64));
-        (gains[WHOLE].unwrap_or(0.0) as i64, bounds)
+        (gain(&drawn[WHOLE]).unwrap_or(0.0) as i64, bounds)
     }
 
     fn percentile(&self, percentile: f64, unchanged: &Blocked, changed: &Blocked) -> Predicted {
-        let drawn = self.drawn(percentile, &[unchanged, changed]);
-        let latencies = drawn.iter().map(|one| Some(one[1]? as f64));
-        let latencies: Vec<Option<f64>> = latencies.collect();
-        let changes = drawn.iter().map(|one| {
-            let before_ns = one[0]?.max(1);
-            Some(one[1]? as f64 / before_ns as f64 - 1.0)
-        });
-        let changes: Vec<Option<f64>> = changes.collect();
         let tells = changed.tells(percentile);
-        let bounds = self.interval(tells, &latencies);
+        let drawn = self.drawn(percentile, [unchanged, changed], tells);
+        let latency = |[_, after]: &Both| Some((*after)? as f64);
+        let change = |[before, after]: &Both| {
+            let before_ns = (*before)?.max(1);
+            Some((*after)? as f64 / before_ns as f64 - 1.0)
+        };
+        let bounds = self.interval(tells, &drawn, latency);
+        let both_tell = tells && unchanged.tells(percentile);
         Predicted {
             percentile,
             latency_ns: drawn[WHOLE][1].unwrap_or(0),
             interval_ns: bounds.map(|bounds| bounds.map(|one| one as u64)),
-            change: changes[WHOLE].unwrap_or(0.0),
-            change_interval: self.interval(tells && unchanged.tells(percentile), &changes),
+            change: change(&drawn[WHOLE]).unwrap_or(0.0),
+            change_interval: self.interval(both_tell, &drawn, change),
         }
     }
 
-    /// A percentile of both under each drawing, where it exists.
-    fn drawn(&self, percentile: f64, both: &[&Blocked; 2]) -> Vec<[Option<u64>; 2]> {
+    /// A percentile of both under each drawing, or under the whole where no interval is told.
+    fn drawn(&self, percentile: f64, both: [&Blocked; 2], is_told: bool) -> Vec<Both> {
+        let count = if is_told {
+            self.drawings.len()
+        } else {
+            WHOLE + 1
+        };
         let at = |weights: &Weights| both.map(|one| one.at(percentile, weights));
-        self.drawings.iter().map(at).collect()
+        self.drawings[..count].iter().map(at).collect()
     }
 
-    /// Of a statistic under each drawing.
-    fn interval(&self, is_told: bool, drawn: &[Option<f64>]) -> Option<[f64; 2]> {
+    fn interval(
+        &self,
+        is_told: bool,
+        drawn: &[Both],
+        of: impl Fn(&Both) -> Option<f64>,
+    ) -> Option<[f64; 2]> {
         let replicates = drawn.get(FIRST_REPLICATE..).filter(|_| is_told)?;
-        interval(
-            replicates.iter().flatten().copied().collect(),
-            self.occupied,
-        )
+        interval(replicates.iter().filter_map(of).collect(), self.occupied)
     }
 }
+
+/// A percentile without and with a change, where it exists.
+type Both = [Option<u64>; 2];
 
 #[cfg(test)]
 mod tests {

@@ -34,8 +34,15 @@ pub fn file(name: &str) -> String {
 /// Says how fast a fake CPU is by what its kernel claims, or another factor of that. A governor
 /// that goes by use takes a busy CPU to the maximum.
 pub struct ClaimGauge {
-    pub kernel: FakeKernel,
+    kernel: FakeKernel,
     pub exponent: f64,
+}
+
+impl ClaimGauge {
+    pub fn of(kernel: &FakeKernel, exponent: f64) -> Self {
+        let kernel = kernel.clone();
+        Self { kernel, exponent }
+    }
 }
 
 impl Gauge for ClaimGauge {

@@ -38,6 +38,7 @@ interface Binding {
   latencies(dir: string): Promise<string>;
   rounds(optionsJson: string): Promise<string>;
   policy(text: string): string;
+  relativePower(ratio: number): number;
   version(): string;
   EnergyMeter: new (root?: string) => EnergyMeter;
   RowReader: new (
@@ -340,6 +341,11 @@ export function openEnergyMeter(root?: string): EnergyMeter | undefined {
     if (/^BOBTAIL_(ENERGY|LEVER)_/.test(String((error as Error).message))) return undefined;
     throw error;
   }
+}
+
+/** Power by that at base, of the model that replays go by; `ratio` is of the speeds. */
+export function relativePower(ratio: number): number {
+  return loadBinding().relativePower(ratio);
 }
 
 /** Version of the analysis addon. */

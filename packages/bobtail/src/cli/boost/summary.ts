@@ -7,12 +7,12 @@
  * without it; and what an imitated frequency uses is no figure of any.
  */
 import type { DriveOptions } from '../../agent/boost/settings';
+import { relativePower } from '../analysis';
 import { countOf, formatCount, formatDuration, formatPercentile } from '../text/units';
 import { type Driven, type DriverCounters, type DriverFile, refusals } from './driver-file';
 import { heldKhz } from './held-frequency';
 import { type Counted, figuresOf, NOTHING, type RequestFigures } from './latencies';
 import { type Raised, raisedShare } from './raised';
-import { relativePower } from './relative-power';
 
 /** Levers at whose base a frequency is held. */
 const HOLDS_FREQUENCY: ReadonlySet<string> = new Set(['emulated', 'cpufreq-userspace']);
