@@ -62,6 +62,9 @@ pub struct WhatIfOptions {
     /// Changes, each text a scenario of its own.
     #[serde(default)]
     pub scenarios: Vec<String>,
+    /// Each outcome with its distribution of latencies.
+    #[serde(default)]
+    pub latencies: bool,
 }
 
 /// Options of `rounds`: round `i` of one arm ran beside round `i` of the other.

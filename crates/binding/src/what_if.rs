@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bobtail_breakdown::Measured;
 use bobtail_sim::{
-    Capture, Components, Disturbed, Model, Refusal, Scenario, WhatIf, parse_each,
+    Capture, Components, Disturbed, Model, Refusal, Scenario, Telling, WhatIf, parse_each,
     what_if as answer_of,
 };
 use serde::Serialize;
@@ -52,8 +52,13 @@ pub fn what_if(dir: &Path, options_json: &str) -> Result<String, BindingError> {
     let models = models(&recording, &mut components)?;
     let mut scenarios: Vec<(String, Scenario)> = Vec::new();
     for text in &options.scenarios {
-        let each = parse_each(text, &components);
-        scenarios.extend(each.map_err(|error| BindingError::Change { error })?);
+        let each = parse_each(text, &components).map_err(|error| BindingError::Change { error })?;
+        // One that is asked for twice, as in a range and by itself, has one answer.
+        for one in each {
+            if !scenarios.iter().any(|(name, _)| *name == one.0) {
+                scenarios.push(one);
+            }
+        }
     }
     if scenarios.iter().any(|(_, one)| one.pool.is_some()) {
         check_pool(&recording, &models)?;
@@ -61,7 +66,11 @@ pub fn what_if(dir: &Path, options_json: &str) -> Result<String, BindingError> {
     check_measured(&recording, &models, &scenarios)?;
     let mut models: Vec<Model> = models.into_iter().map(|one| one.model).collect();
     let left_out = Disturbed::by(&recording.stolen()).leave_out(&mut models);
-    let mut what_if = answer_of(&models, &components, &scenarios, percentile).map_err(|error| {
+    let telling = Telling {
+        tail: percentile,
+        latencies: options.latencies,
+    };
+    let mut what_if = answer_of(&models, &components, &scenarios, telling).map_err(|error| {
         let more = match left_out.requests() {
             Some(count @ 1..) => format!("; {count} more came while the host took time from it"),
             _ => String::new(),

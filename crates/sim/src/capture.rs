@@ -24,6 +24,7 @@ pub const EVENTS_MAX: usize = 16_000_000;
 pub struct Capture {
     graph: Graph,
     log: Log,
+    events_max: usize,
     previous_end_ns: Ns,
     /// The end of the last event before records were lost.
     lost_from_ns: Option<Ns>,
@@ -142,6 +143,7 @@ impl Capture {
                 warmup_end_ns,
                 ..Log::default()
             },
+            events_max: EVENTS_MAX,
             previous_end_ns: 0,
             lost_from_ns: None,
             turned_ns: None,
@@ -178,7 +180,7 @@ impl Capture {
         let Some(ended) = self.graph.ended() else {
             return;
         };
-        if self.log.events.len() == EVENTS_MAX {
+        if self.log.events.len() == self.events_max {
             self.log.too_many = true;
             return;
         }
@@ -404,4 +406,34 @@ impl Log {
 
 fn is_job(seen: &Seen) -> bool {
     seen.ended.kind == LoopKind::Pool
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_events_than_are_replayed_are_refused() {
+        let drawn = bobtail_testkit::draw(
+            r#"
+            open 1 server
+            0ms begin #1 read handle=1 ready=0ms
+                source 1 "/a"
+            1ms sink 1 200
+                end
+            2ms begin #2 other
+                end
+            "#,
+        );
+        let refused = |events_max: usize| {
+            let mut capture = Capture {
+                events_max,
+                ..Capture::new(None)
+            };
+            drawn.records.iter().for_each(|one| capture.push(*one));
+            capture.finish().err()
+        };
+        assert_eq!(refused(2), None);
+        assert_eq!(refused(1), Some(Refusal::TooLong));
+    }
 }

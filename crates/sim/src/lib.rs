@@ -93,4 +93,4 @@ pub use scheme::{Drive, ReplayedLever, Scheme};
 pub use sensitivity::Sensitivity;
 pub use shedding::{Closed, Shedding};
 pub use sweep::parse_each;
-pub use what_if::{Fidelity, Outcome, Saturated, Shed, WhatIf, WhatIfError, what_if};
+pub use what_if::{Fidelity, Outcome, Saturated, Shed, Telling, WhatIf, WhatIfError, what_if};

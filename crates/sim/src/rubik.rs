@@ -223,3 +223,100 @@ fn speeds(lever: &ReplayedLever) -> Vec<(f64, Speed)> {
         .chain([Speed::Peak]);
     all.map(|speed| (lever.ratio(speed), speed)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    const TARGET_NS: u64 = 10 * MS;
+    /// Between arrivals: each is answered before the next comes.
+    const EVERY_NS: u64 = 50 * MS;
+
+    /// One request after the other, each of which needs only the loop.
+    struct Stream {
+        rubik: Rubik,
+        came: u32,
+    }
+
+    impl Stream {
+        fn new(requests: usize) -> Self {
+            let lever = ReplayedLever {
+                latency_ns: 0,
+                ..ReplayedLever::default()
+            };
+            let rubik = Rubik::new(vec![true; requests], TARGET_NS, 99.0, &lever);
+            Self { rubik, came: 0 }
+        }
+
+        /// So many that need so much; the frequency that the next one begins at.
+        fn serve(&mut self, requests: u32, needs_ns: u64) -> Speed {
+            for _ in 0..requests {
+                let begin_ns = self.begin();
+                let end_ns = begin_ns + needs_ns;
+                self.rubik.work(self.came, needs_ns as f64, needs_ns);
+                assert!(self.rubik.answer(self.came, end_ns));
+                self.rubik.decide(end_ns, false);
+                self.came += 1;
+            }
+            // It is looked at, and nothing is done for it.
+            let begin_ns = self.begin();
+            let speed = self.rubik.decide(begin_ns, true).speed;
+            self.rubik.answer(self.came, begin_ns);
+            self.came += 1;
+            speed
+        }
+
+        fn begin(&mut self) -> u64 {
+            let at_ns = u64::from(self.came) * EVERY_NS;
+            self.rubik.expect(self.came, at_ns);
+            assert!(self.rubik.come(at_ns));
+            at_ns
+        }
+    }
+
+    #[test]
+    fn who_has_seen_too_little_runs_at_peak() {
+        let least = LEAST as u32;
+        let mut stream = Stream::new(2 * LEAST);
+        assert_eq!(stream.serve(least - 2, MS), Speed::Peak);
+        assert_eq!(stream.serve(2, MS), Speed::Base);
+    }
+
+    #[test]
+    fn tables_follow_what_the_last_requests_needed_and_forget_the_others() {
+        let mut stream = Stream::new(4_000);
+        assert_eq!(stream.serve(1_000, 2 * MS), Speed::Base);
+        // More than the feedback may ever make of the target; but they are beyond p99.
+        assert_eq!(stream.serve(8, 24 * MS), Speed::Base);
+        assert_ne!(stream.serve(8, 24 * MS), Speed::Base);
+        // They count as long as they are among the last thousand.
+        assert_ne!(stream.serve(970, 2 * MS), Speed::Base);
+        assert_eq!(stream.serve(100, 2 * MS), Speed::Base);
+    }
+
+    #[test]
+    fn work_for_a_later_request_is_no_progress_of_the_first() {
+        let needed = |is_first: bool| {
+            let mut stream = Stream::new(200);
+            // Too few for the feedback to have its say.
+            for _ in 0..12 {
+                stream.serve(2, 4 * MS);
+                stream.serve(2, 8 * MS);
+            }
+            let at_ns = stream.begin();
+            let (first, later) = (stream.came, stream.came + 1);
+            stream.rubik.expect(later, at_ns + MS);
+            assert!(stream.rubik.come(at_ns + MS));
+            let worked = if is_first { first } else { later };
+            stream.rubik.work(worked, 6.0 * MS as f64, 6 * MS);
+            stream.rubik.needed(at_ns + 7 * MS)
+        };
+        let is = |told: f64, expected: f64| (told - expected).abs() < 0.06;
+        // Who did 6 ms is one of those that need 8: 4 are left beyond its bin, and 8 of the later
+        // one, in the 4 ms that it has.
+        assert!(is(needed(true), 12.0 / 4.0), "{}", needed(true));
+        // All 8 ms of the first are left, in its 3.
+        assert!(is(needed(false), 8.0 / 3.0), "{}", needed(false));
+    }
+}

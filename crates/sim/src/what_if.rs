@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use bobtail_breakdown::Latencies;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -91,6 +92,18 @@ pub struct Outcome {
     pub shed: Option<Shed>,
     /// Of who was served. None when saturated: the latency would grow as long as the load lasts.
     pub percentiles: Vec<Predicted>,
+    /// Likewise, as `[latency in ns, requests]` in buckets of three digits; where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latencies: Option<Vec<(u64, u64)>>,
+}
+
+/// What an answer is to tell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Telling {
+    /// The percentile at which the tail begins.
+    pub tail: f64,
+    /// Distributions of latencies: those of several recordings can be added up.
+    pub latencies: bool,
 }
 
 /// Requests that were turned away.
@@ -113,17 +126,16 @@ pub enum Saturated {
     Pool,
 }
 
-/// Replays every scenario, by name, and ranks the components. `tail` is the percentile at which
-/// the tail begins.
+/// Replays every scenario, by name, and ranks the components.
 pub fn what_if(
     models: &[Model],
     components: &Components,
     scenarios: &[(String, Scenario)],
-    tail: f64,
+    telling: Telling,
 ) -> Result<WhatIf, WhatIfError> {
     let recorded: Vec<u64> = models.iter().flat_map(Model::recorded_ns).collect();
     let arrivals: Vec<u64> = models.iter().flat_map(Model::arrivals_ns).collect();
-    let sample = Sample::of(&arrivals, &recorded, tail);
+    let sample = Sample::of(&arrivals, &recorded, telling.tail);
     let requests = recorded.len() as u64;
     if sample.percentiles.is_empty() {
         return Err(WhatIfError::TooFew { requests });
@@ -132,6 +144,7 @@ pub fn what_if(
         models,
         components,
         sample: &sample,
+        latencies: telling.latencies,
     };
     let before = asking.replayed(&Scenario::unchanged());
     let unchanged = sample.sorted(&before.latencies_ns);
@@ -172,6 +185,7 @@ struct Asking<'a> {
     models: &'a [Model],
     components: &'a Components,
     sample: &'a Sample,
+    latencies: bool,
 }
 
 /// What came of all loops of a recording.
@@ -190,6 +204,16 @@ impl Sum {
     /// Whether a request was served, by its place.
     fn served(&self) -> impl Fn(usize) -> bool + '_ {
         |at| !self.turned_away.get(at).is_some_and(|away| *away)
+    }
+
+    /// Latencies of those, and how many had each.
+    fn buckets(&self) -> Vec<(u64, u64)> {
+        let served = self.served();
+        let mut latencies = Latencies::new();
+        let each = self.latencies_ns.iter().enumerate();
+        each.filter(|(at, _)| served(*at))
+            .for_each(|(_, &ns)| latencies.add(ns));
+        latencies.buckets().collect()
     }
 }
 
@@ -295,6 +319,7 @@ impl Asking<'_> {
                 self.sample.predict(unchanged, &changed)
             }
         };
+        let is_told = self.latencies && saturated.is_none();
         Outcome {
             name,
             saturated,
@@ -303,6 +328,7 @@ impl Asking<'_> {
             policy: None,
             shed: None,
             percentiles,
+            latencies: is_told.then(|| replayed.buckets()),
         }
     }
 
@@ -375,4 +401,53 @@ fn notes(fidelity: &Fidelity, requests: u64, grown: Option<f64>) -> Vec<String> 
         ));
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::Capture;
+
+    /// Of 40 requests of 5 ms.
+    fn model(components: &mut Components) -> Model {
+        let request = |n: u32| {
+            let (at, id) = (10 * n, n + 1);
+            format!(
+                "open {id} server
+                 {at}ms begin read handle={id} ready={at}ms
+                        source {id} \"/x\"
+                 {end}ms sink {id} 200
+                        end
+                        poll for=5ms\n",
+                end = at + 5,
+            )
+        };
+        let drawn = bobtail_testkit::draw(&(0..40).map(request).collect::<String>());
+        let mut capture = Capture::new(None);
+        drawn.records.iter().for_each(|one| capture.push(*one));
+        let log = capture.finish().expect("it can be replayed");
+        let name = |id| Some(drawn.text(id));
+        Model::of(&log, name, components).expect("requests")
+    }
+
+    #[test]
+    fn a_replay_that_is_off_without_a_change_predicts_nothing() {
+        let answer = |longer: u64| {
+            let mut components = Components::new();
+            let mut model = model(&mut components);
+            for request in &mut model.requests {
+                request.latency_ns += request.latency_ns * longer / 1_000;
+            }
+            let telling = Telling {
+                tail: 99.9,
+                latencies: false,
+            };
+            what_if(&[model], &components, &[], telling)
+        };
+        let told = answer(19).expect("less than 2 % is near enough");
+        assert!((told.fidelity.off["50"] + 0.019).abs() < 0.001);
+        let refused = answer(50).expect_err("5 % is not").to_string();
+        let expected = "the replay without a change is -4.8 % off the recorded p";
+        assert!(refused.starts_with(expected), "{refused}");
+    }
 }

@@ -266,6 +266,8 @@ export async function analyzeDiffPage(
 export interface WhatIfOptions extends ReportOptions {
   /** Changes such as `gc=0.7,pool=8`; each text is a scenario. */
   readonly scenarios: readonly string[];
+  /** Each outcome with its distribution of latencies (default: false). */
+  readonly latencies?: boolean;
 }
 
 /** What scenarios would bring. Rejects with a `Failure`. */

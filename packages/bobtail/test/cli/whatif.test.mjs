@@ -137,6 +137,29 @@ test('policies come side by side, each with its energy', async () => {
   assert.match(stdout, /policy=static:peak .* 2\.712 +100\.0 %/);
 });
 
+test('distributions hold each request that was answered, where they are asked for', async () => {
+  const args = ['--tail', '50', '--set', 'rate=0.5', '--set', 'rate=50', '--set', 'rate=0.5'];
+  const plain = await whatIf(grouped, ...args);
+  const told = await whatIf(grouped, ...args, '--latencies');
+  assert.ok(!JSON.stringify(plain).includes('"latencies"'));
+  const [slower, saturated, ...again] = told.scenarios;
+  assert.deepEqual(again, [], 'the same scenario twice has one answer');
+  assert.ok(saturated.saturated === 'loop' && saturated.latencies === undefined);
+  for (const { latencies, percentiles } of [told.unchanged, slower]) {
+    const requests = latencies.reduce((sum, [, count]) => sum + count, 0);
+    assert.equal(requests, told.requests);
+    let before = 0;
+    const [median] = latencies.find(([, count]) => {
+      before += count;
+      return before >= requests / 2;
+    });
+    const { latencyNs } = percentiles.find((one) => one.percentile === 50);
+    assert.ok(Math.abs(median / latencyNs - 1) < 0.002, `${median} of ${latencyNs}`);
+  }
+  const { latencies, ...unchanged } = told.unchanged;
+  assert.deepEqual(unchanged, plain.unchanged);
+});
+
 test('what came while the host took time is in no percentile, unless it is most', async () => {
   const [beganNs, endedNs] = groupedNs;
   const folder = join(home, 'stolen.bobtail');

@@ -64,6 +64,8 @@ export interface Outcome {
   readonly shed: Shed | null;
   /** Of who was served. */
   readonly percentiles: readonly Predicted[];
+  /** Likewise, as `[latency in ns, requests]`; where it was asked for and nothing is saturated. */
+  readonly latencies?: readonly (readonly [number, number])[];
 }
 
 /** A scheme in the plane of tail and energy. */

@@ -14,6 +14,7 @@ interface WhatIfFlags {
   tail?: string;
   html?: string;
   json?: boolean;
+  latencies: boolean;
   quiet: boolean;
 }
 
@@ -55,6 +56,7 @@ export function addWhatIf(program: Command): void {
     .option('--tail <percentile>', 'where the tail begins (default: 99.9)')
     .option('--html <file>', 'write the answer as an HTML page')
     .option('--json', 'the answer as JSON')
+    .option('--latencies', 'in the JSON also how many requests take how long', false)
     .option('-q, --quiet', 'no progress', false)
     .action(async (folder: string, flags: WhatIfFlags) => {
       for (const name of ['latency', 'domain', 'budget', 'look'] as const) {
@@ -63,6 +65,8 @@ export function addWhatIf(program: Command): void {
           throw new Failure('usage', `--${name} goes with --policy`, value);
         }
       }
+      if (flags.latencies && !flags.json)
+        throw new Failure('usage', '--latencies goes with --json');
       const { whatif } = await import('./whatif');
       await whatif({
         folder,
@@ -70,6 +74,7 @@ export function addWhatIf(program: Command): void {
         ...(flags.tail === undefined ? {} : { percentile: parsePercentile(flags.tail, '--tail') }),
         ...(flags.html === undefined ? {} : { html: flags.html }),
         format: flags.json ? 'json' : flags.html === undefined ? 'text' : undefined,
+        latencies: flags.latencies,
         quiet: flags.quiet,
       });
     });

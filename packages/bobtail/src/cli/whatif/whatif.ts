@@ -14,6 +14,8 @@ export interface WhatIfRequest {
   readonly percentile?: number;
   /** Undefined: only the page. */
   readonly format: 'text' | 'json' | undefined;
+  /** Also the distributions of latencies. */
+  readonly latencies: boolean;
   /** Where to write the HTML page. */
   readonly html?: string;
   readonly quiet: boolean;
@@ -21,10 +23,10 @@ export interface WhatIfRequest {
 
 /** Replays the recording and prints the answer. */
 export async function whatif(request: WhatIfRequest): Promise<void> {
-  const { folder, scenarios, percentile, format, html } = request;
+  const { folder, scenarios, percentile, format, html, latencies } = request;
   const status = new StatusLine(request.quiet);
   status.show(`bobtail: replaying ${shownPath(folder)}`);
-  const options = { scenarios, ...(percentile === undefined ? {} : { percentile }) };
+  const options = { scenarios, latencies, ...(percentile === undefined ? {} : { percentile }) };
   const answer = await analyzeWhatIf(folder, options).finally(() => status.clear());
   if (html !== undefined) {
     await writeTextFiles([{ out: html, text: renderPage('whatif', [folder], answer) }]);
