@@ -41,6 +41,8 @@ const PURE = {
 };
 /** Calls by which a pure crate would reach outside itself. */
 const IMPURE_CALL = /\b(SystemTime|Instant)::now|std::(fs|net|env|process)::|thread_rng/;
+/** What each machine's own library rounds: what decides and replays takes them from `libm`. */
+const INEXACT_CALL = /\.(powf|powi|exp2?|exp_m1|ln|ln_1p|log|log2|log10|sin|cos|tan|cbrt|hypot)\(/;
 
 const problems = [];
 const complain = (file, line, text) => problems.push(`${file}${line ? `:${line}` : ''}: ${text}`);
@@ -72,6 +74,9 @@ function checkPureSource(file, lines) {
   if (!/^crates\/(trace|graph|breakdown|export|policy|sim)\/src\//.test(file)) return;
   lines.forEach((line, index) => {
     if (IMPURE_CALL.test(line)) complain(file, index + 1, 'a pure crate reaches outside itself');
+    if (/^crates\/(policy|sim)\//.test(file) && INEXACT_CALL.test(line)) {
+      complain(file, index + 1, 'not the same on every machine: take it from libm');
+    }
   });
 }
 
