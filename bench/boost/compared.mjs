@@ -7,8 +7,8 @@ import { energyOf, pooled } from './cells.mjs';
 /** Percentiles that are compared. */
 export const TAILS = [99.9, 99];
 
-/** One round of an arm, as the comparison of rounds takes it. */
-function toRound(latencies) {
+/** One round of an arm by its `bucket:count` pairs, as the comparison of rounds takes it. */
+export function toRound(latencies) {
   const pairs = latencies.split(' ').map((pair) => pair.split(':').map(Number));
   return {
     latencies: pairs.map(([bucket, count]) => [Math.round(1.01 ** bucket * 1000), count]),

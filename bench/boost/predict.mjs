@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bobtail, withoutRoot } from '../harness/bobtail.mjs';
 import { LOAD_CORE, SERVER_CORE } from '../harness/cpu.mjs';
+import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { StallWatch } from '../harness/stalls.mjs';
 import { ARMS, BASE, BASE_POLICY, BASE_SPEED, flagsOf, SERVICES } from './arms.mjs';
 import { liveMean } from './cells.mjs';
@@ -161,6 +162,14 @@ async function recordAll(environment) {
   }
 }
 
+/** Of the answer: distributions as rounds have theirs, so that the raw data stays small. */
+function inBuckets(key, value) {
+  if (key !== 'latencies') return value;
+  const histogram = new LatencyHistogram();
+  for (const [ns, requests] of value) histogram.add(ns / 1e6, requests);
+  return histogram.toText();
+}
+
 /** What a look cost live, as `whatif --look` takes it; nothing where that was not told. */
 function lookOf(service) {
   const live = { service: liveName(service), arm: 'combined' };
@@ -179,9 +188,9 @@ async function replay(cell) {
   const { latency } = JSON.parse(readFileSync(join(values.out, 'about.json'), 'utf8'));
   const domain = workers > 0 ? ['--domain', 'shared'] : [];
   const lever = ['--latency', latency, ...domain, ...lookOf(cell.service)];
-  const args = ['whatif', recordingOf(cell), '--json', ...lever, ...policies];
-  const answer = await answerTo(args);
-  writeFileSync(answerOf(cell), `${JSON.stringify(withoutRoot(answer))}\n`);
+  const args = ['whatif', recordingOf(cell), '--json', '--latencies', ...lever, ...policies];
+  const answer = withoutRoot(await answerTo(args));
+  writeFileSync(answerOf(cell), `${JSON.stringify(answer, inBuckets)}\n`);
   process.stderr.write(`${nameOf(cell)} replayed\n`);
 }
 

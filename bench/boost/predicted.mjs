@@ -1,10 +1,13 @@
 // What the replays of `predict.mjs` say of each arm, in the figures of the live tables.
 //
-// The base is the replay without a change of a recording without flags, whatever flags an arm has:
-// live it is the same base.
+// A recording counts as a round, and percentiles are those of all together, as they are live: a
+// mean of each recording's own would be another figure. The base is the replay without a change of
+// a recording without flags, whatever flags an arm has, since live it is the same base.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { analyzeRounds } from '../../packages/bobtail/dist/cli/analysis.js';
 import { ARMS } from './arms.mjs';
+import { toRound } from './compared.mjs';
 
 /** Answers of `whatif` by service, kind (`plain`, `tuned`) and seed; refusals are none. */
 function answersOf(folder) {
@@ -19,36 +22,33 @@ function answersOf(folder) {
     .filter(({ answer }) => answer.refused === undefined);
 }
 
-function latencyNs({ percentiles }, percentile) {
-  return percentiles.find((one) => one.percentile === percentile)?.latencyNs;
-}
-
 /**
- * A function of service, arm and percentile: `{ratio, energy, recordings}`, the ratio to the base
- * as the geometric mean of the recordings'; null where nothing was replayed.
+ * A function of service and arm: `{recordings, energy, percentiles}`, the last as `compared` has
+ * them; null where nothing was replayed.
  */
 export function predictions(folder) {
   const answers = answersOf(folder);
-  return (service, arm, percentile) => {
+  const find = (service, kind, seed) => {
+    const is = (one) => one.service === service && one.kind === kind && one.seed === seed;
+    return answers.find(is)?.answer;
+  };
+  return async (service, arm) => {
     const { policy, isTuned } = ARMS[arm];
-    const pairs = answers
-      .filter((one) => one.service === service && one.kind === (isTuned ? 'tuned' : 'plain'))
-      .map(({ seed, answer }) => {
-        const plain = answers.find(
-          (one) => one.service === service && one.kind === 'plain' && one.seed === seed,
-        );
-        const scenario = answer.scenarios.find(({ name }) => name.endsWith(`policy=${policy}`));
-        return { scenario, before: plain?.answer.unchanged };
+    const seeds = answers.filter((one) => one.service === service && one.kind === 'plain');
+    const pairs = seeds
+      .map(({ seed, answer: plain }) => {
+        const scenarios = (isTuned ? find(service, 'tuned', seed) : plain)?.scenarios ?? [];
+        const scenario = scenarios.find(({ name }) => name.endsWith(`policy=${policy}`));
+        return { before: plain.unchanged.latencies, scenario };
       })
-      .filter(({ scenario, before }) => scenario !== undefined && before !== undefined)
-      .map(({ scenario, before }) => ({
-        ratio: latencyNs(scenario, percentile) / latencyNs(before, percentile),
-        energy: scenario.policy.energy,
-      }))
-      .filter(({ ratio }) => Number.isFinite(ratio));
+      .filter(({ before, scenario }) => before !== undefined && scenario?.latencies !== undefined);
     if (pairs.length === 0) return null;
-    const mean = (figure) => pairs.reduce((sum, pair) => sum + figure(pair), 0) / pairs.length;
-    const ratio = Math.exp(mean((pair) => Math.log(pair.ratio)));
-    return { ratio, energy: mean((pair) => pair.energy), recordings: pairs.length };
+    const { percentiles } = await analyzeRounds(
+      pairs.map(({ before }) => toRound(before)),
+      pairs.map(({ scenario }) => toRound(scenario.latencies)),
+    );
+    const energies = pairs.map(({ scenario }) => scenario.policy.energy);
+    const energy = energies.reduce((sum, one) => sum + one, 0) / energies.length;
+    return { recordings: pairs.length, energy, percentiles };
   };
 }

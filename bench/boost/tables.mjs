@@ -143,20 +143,21 @@ function tableSix(services) {
   }
 }
 
-/** Where the replay's reduction lies in the interval of the live one, and where not. */
-function conformanceTable(services, folder) {
-  const found = conformance(services, folder);
-  if (!found.some(({ tails }) => tails.some(({ predicted }) => predicted !== null))) return;
+/** Where the replays' reduction lies in the interval of the live one, and where not. */
+async function conformanceTable(services, folder) {
+  const found = await conformance(services, folder);
+  if (found.every(({ predicted }) => predicted === null)) return;
   process.stdout.write('\n### Predicted and live, less % and energy\n\n');
   const tails = TAILS.flatMap((tail) => [`p${tail} predicted`, `p${tail} live`, 'within']);
-  head('service', 'scheme', ...tails, 'energy* predicted', 'energy* live');
-  for (const { service, arm, result, energy, tails: told } of found) {
-    const cells = told.flatMap(({ percentile, predicted, isWithin }) => {
-      if (predicted === null) return ['–', '–', '–'];
+  head('service', 'scheme', 'recordings', ...tails, 'energy* predicted', 'energy* live');
+  for (const { service, arm, result, predicted, tails: told } of found) {
+    if (predicted === null) continue;
+    const cells = told.flatMap(({ percentile, isWithin }) => {
       const within = { true: 'yes', false: 'no' }[isWithin] ?? '–';
-      return [`${percent(predicted)} %`, reduction(result, percentile), within];
+      return [reduction(predicted, percentile), reduction(result, percentile), within];
     });
-    row(service, arm, ...cells, energy?.toFixed(3) ?? '–', result.energy.toFixed(3));
+    const energies = [predicted.energy, result.energy].map((one) => one.toFixed(3));
+    row(service, arm, predicted.recordings, ...cells, ...energies);
   }
 }
 
@@ -189,10 +190,10 @@ for (const [service, arms] of cellsIn(folder)) {
 }
 if (single.length > 0) {
   tableSeven(single.map(([, results]) => results));
-  conformanceTable(single, folder);
+  await conformanceTable(single, folder);
 }
 if (clusters.length > 0) {
   tableSix(clusters);
-  conformanceTable(clusters, folder);
+  await conformanceTable(clusters, folder);
 }
 longWaitsTable([...cellsIn(folder).values()]);

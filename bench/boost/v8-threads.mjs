@@ -1,9 +1,9 @@
 // What V8's helpers cost a loop that shares its core with them: a service with four helpers,
-// another like it, one with a single helper, one with four that yield, and one with four on the
-// load's core, under the same load.
+// another like it, one with a single helper, one with four that yield, and two with four on the
+// load's core, where they go before the load or yield to it, under the same load.
 //
 //   sudo node --single-threaded-gc bench/boost/v8-threads.mjs [--service disk] [--rate 1300]
-//     [--turns N] [--rounds N] [--node PATH]
+//     [--turns N] [--rounds N] [--arms a,b] [--node PATH]
 //
 // A line for each turn in which somebody waited long, and after each round all latencies so far.
 // Needs the kernel's schedstat, as all of this experiment does.
@@ -37,7 +37,8 @@ const ARMS = {
   one: { environment: ORDINARY, more: ['--v8-pool-size=1'] },
   yielding: { environment: { V8_HELPERS: 'yield' } },
   aside: { environment: {} },
-  'ordinary, again': { environment: ORDINARY },
+  'aside yielding': { environment: { V8_HELPERS: `yield,cpu:${LOAD_CORE}` } },
+  'ordinary again': { environment: ORDINARY },
 };
 
 const { values } = parseArgs({
@@ -46,10 +47,12 @@ const { values } = parseArgs({
     rate: { type: 'string', default: '1300' },
     turns: { type: 'string', default: '14' },
     rounds: { type: 'string', default: '3' },
+    arms: { type: 'string' },
     node: { type: 'string', default: join('node_modules', 'node24', 'bin', 'node') },
   },
 });
 const ratePerS = Number(values.rate);
+const names = values.arms?.split(',') ?? Object.keys(ARMS);
 
 /** CPU milliseconds of V8's helpers of a service so far. */
 function helpersMs(pid) {
@@ -98,8 +101,8 @@ async function takeRound(round, stalls, all) {
   const lever = await SharedLever.start('20us');
   const services = new Map();
   try {
-    for (const [arm, how] of Object.entries(ARMS)) {
-      services.set(arm, await start(how, round + 1, lever.drive));
+    for (const arm of names) {
+      services.set(arm, await start(ARMS[arm], round + 1, lever.drive));
     }
     for (let number = 0; number < Number(values.turns); number += 1) {
       const order = shuffled([...services], seededRandom(round * 97 + number));
@@ -123,7 +126,7 @@ collectsAlone();
 yieldToDatabases();
 keepAwake();
 const stalls = await StallWatch.start([SERVER_CORE, LOAD_CORE]);
-const all = Object.fromEntries(Object.keys(ARMS).map((arm) => [arm, []]));
+const all = Object.fromEntries(names.map((arm) => [arm, []]));
 for (let round = 0; round < Number(values.rounds); round += 1) {
   await driven(() => takeRound(round, stalls, all));
   for (const [arm, latenciesMs] of Object.entries(all))

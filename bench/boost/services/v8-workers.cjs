@@ -1,11 +1,14 @@
 // Where V8's helpers of a service run that shares its one core with others like it.
 //
 // They compile and collect on cores of their own where there are any. On the loop's they decide the
-// tail: four that compile for two hundred ms leave it a fifth of its core (`../v8-threads.mjs`),
-// and at the priority that everything goes before (`SCHED_IDLE`) a loop still waited for up to a
-// tenth of a second while they had it, in ticks of 10 ms. So they have another core here, as they
-// would on a machine with some, and give way there to what it is for. Not beside collections on
-// several threads: in a pause the loop would wait for a helper that gets no core.
+// tail: four that compile for two hundred ms leave it a fifth of its core (`../v8-threads.mjs`). So
+// they have another core here, as they would on a machine with some.
+//
+// They go before the load there, which has the lower priority and leaves out what it was late for.
+// At the priority that everything goes before (`SCHED_IDLE`) the loop waited for them all the same:
+// a collection begins when every thread that compiles has come to a safe point, and one that gets
+// no core does not come there. Of 150 scavenges, 1.5 ms each, one or two lasted 20 to 370 ms so,
+// in which the loop's thread slept.
 'use strict';
 
 const { execFileSync } = require('node:child_process');
@@ -34,15 +37,17 @@ function helpers() {
 }
 
 /**
- * By `where`: `ordinary` leaves them as they are, `yield` lets the loop, and all else, go before
- * them, and `cpu:1` has them do so on that CPU instead of the loop's. Throws for another word.
+ * By `where`: `ordinary` leaves them as they are, `cpu:1` has them on that CPU instead of the
+ * loop's, and `yield` and `yield,cpu:1` let all else go before them there. Throws for another word.
  */
 exports.placeV8Workers = (where) => {
   if (where === 'ordinary') return;
-  const [, cpu] = /^(?:yield|cpu:(\d+))$/.exec(where) ?? [null, null];
-  if (cpu === null) throw new Error(`V8_HELPERS is ${where}, not ordinary, yield or cpu:1`);
+  const [, yields, cpu] = /^(yield)?,?(?:cpu:(\d+))?$/.exec(where) ?? [];
+  if (yields === undefined && cpu === undefined) {
+    throw new Error(`V8_HELPERS is ${where}, not ordinary, yield, cpu:1 or yield,cpu:1`);
+  }
   for (const thread of helpers()) {
-    execFileSync('chrt', ['--idle', '--pid', '0', thread]);
+    if (yields !== undefined) execFileSync('chrt', ['--idle', '--pid', '0', thread]);
     if (cpu !== undefined) execFileSync('taskset', ['--pid', '--cpu-list', cpu, thread]);
   }
 };
