@@ -33,3 +33,36 @@ function outcome(predicted, { percentiles }, percentile) {
   const isWithin = live.low === null ? undefined : ratio >= live.low && ratio <= live.high;
   return { percentile, ratio, low, high, isWithin };
 }
+
+/** Of a normal distribution: so many standard errors lie between the bounds of 95 %. */
+const BOUNDS_SE = 2 * 1.96;
+
+/**
+ * The same by scheme, of what `conformance` told: `{arm, percentile, services, predicted, live,
+ * low, high, isWithin}`, reductions of the tail (0.3 is 30 % less) in the mean of the services that
+ * have both. Services are independent, so the interval of their mean follows from theirs, taken for
+ * normal. An arm that lacks an interval in one of them has none.
+ */
+export function byScheme(found) {
+  const arms = [...new Set(found.map(({ arm }) => arm))];
+  return arms.flatMap((arm) => TAILS.map((percentile) => meanOf(found, arm, percentile)));
+}
+
+function meanOf(found, arm, percentile) {
+  const both = found
+    .filter((one) => one.arm === arm)
+    .map(({ tails, result }) => {
+      const is = (one) => one.percentile === percentile;
+      return { told: tails.find(is), live: result.percentiles.find(is) };
+    })
+    .filter(({ told, live }) => Number.isFinite(told?.ratio) && Number.isFinite(live?.ratio));
+  const mean = (figure) => both.reduce((sum, one) => sum + figure(one), 0) / both.length;
+  const predicted = 1 - mean(({ told }) => told.ratio);
+  const live = 1 - mean((one) => one.live.ratio);
+  const about = { arm, percentile, services: both.length, predicted, live };
+  if (both.length === 0 || both.some((one) => one.live.low === null)) return about;
+  const errors = both.map((one) => (one.live.high - one.live.low) / BOUNDS_SE);
+  const error = Math.hypot(...errors) / both.length;
+  const [low, high] = [live - (error * BOUNDS_SE) / 2, live + (error * BOUNDS_SE) / 2];
+  return { ...about, low, high, isWithin: predicted >= low && predicted <= high };
+}

@@ -10,7 +10,7 @@ import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { ARMS, BASE, SERVICES } from './arms.mjs';
 import { cellsIn } from './cells.mjs';
 import { compared, TAILS } from './compared.mjs';
-import { conformance } from './conformance.mjs';
+import { byScheme, conformance } from './conformance.mjs';
 
 /** Tail reduction in per cent and normalised energy: VEE'19, Table 7 and section 7. */
 const PAPER_7 = {
@@ -158,6 +158,23 @@ async function conformanceTable(services, folder) {
     });
     const energies = [predicted.energy, result.energy].map((one) => one.toFixed(3));
     row(service, arm, predicted.recordings, ...cells, ...energies);
+  }
+  schemeTable(byScheme(found));
+}
+
+function schemeTable(schemes) {
+  process.stdout.write('\n### The same by scheme: mean over services, less %\n\n');
+  head('scheme', 'services', ...TAILS.flatMap((tail) => [`p${tail} predicted`, 'live', 'within']));
+  const less = (share) => `${(share * 100).toFixed(0)} %`;
+  for (const arm of new Set(schemes.map((one) => one.arm))) {
+    const tails = schemes.filter((one) => one.arm === arm);
+    const cells = tails.flatMap(({ services, predicted, live, low, high, isWithin }) => {
+      if (services === 0) return ['–', '–', '–'];
+      const bounds = low === undefined ? '' : ` [${less(low)} to ${less(high)}]`;
+      const within = { true: 'yes', false: 'no' }[isWithin] ?? '–';
+      return [less(predicted), `${less(live)}${bounds}`, within];
+    });
+    row(arm, tails[0].services, ...cells);
   }
 }
 

@@ -7,8 +7,8 @@
 // They go before the load there, which has the lower priority and leaves out what it was late for.
 // At the priority that everything goes before (`SCHED_IDLE`) the loop waited for them all the same:
 // a collection begins when every thread that compiles has come to a safe point, and one that gets
-// no core does not come there. Of 150 scavenges, 1.5 ms each, one or two lasted 20 to 370 ms so,
-// in which the loop's thread slept.
+// no core does not come there. Of 150 scavenges, 1.5 ms each, one or two lasted 20 to 370 ms so in
+// most recordings of one morning, in which the loop's thread slept (`../starved-helpers.mjs`).
 'use strict';
 
 const { execFileSync } = require('node:child_process');
