@@ -6,7 +6,7 @@ import { predictions } from './predicted.mjs';
 
 /**
  * Of services as `[name, results by arm]`, each result as `compared` tells it: `{service, arm,
- * result, predicted, tails}`, of each tail `{percentile, ratio, low, high, isWithin}`. `ratio` is
+ * result, predicted, tails}`, of each tail `{percentile, ratio, isWithin}`. `ratio` is
  * the predicted one, null where nothing was replayed or run; `isWithin` is undefined where live
  * rounds are too few for an interval.
  */
@@ -28,14 +28,11 @@ export async function conformance(services, folder) {
 function outcome(predicted, { percentiles }, percentile) {
   const of = (all) => all?.find((one) => one.percentile === percentile);
   const [told, live] = [of(predicted?.percentiles), of(percentiles)];
-  const { ratio = null, low = null, high = null } = told ?? {};
-  if (ratio === null || live === undefined) return { percentile, ratio: null, low, high };
+  const ratio = told?.ratio ?? null;
+  if (ratio === null || live === undefined) return { percentile, ratio: null };
   const isWithin = live.low === null ? undefined : ratio >= live.low && ratio <= live.high;
-  return { percentile, ratio, low, high, isWithin };
+  return { percentile, ratio, isWithin };
 }
-
-/** Of a normal distribution: so many standard errors lie between the bounds of 95 %. */
-const BOUNDS_SE = 2 * 1.96;
 
 /**
  * The same by scheme, of what `conformance` told: `{arm, percentile, services, predicted, live,
@@ -61,8 +58,8 @@ function meanOf(found, arm, percentile) {
   const live = 1 - mean((one) => one.live.ratio);
   const about = { arm, percentile, services: both.length, predicted, live };
   if (both.length === 0 || both.some((one) => one.live.low === null)) return about;
-  const errors = both.map((one) => (one.live.high - one.live.low) / BOUNDS_SE);
-  const error = Math.hypot(...errors) / both.length;
-  const [low, high] = [live - (error * BOUNDS_SE) / 2, live + (error * BOUNDS_SE) / 2];
+  const halves = both.map((one) => (one.live.high - one.live.low) / 2);
+  const half = Math.hypot(...halves) / both.length;
+  const [low, high] = [live - half, live + half];
   return { ...about, low, high, isWithin: predicted >= low && predicted <= high };
 }

@@ -118,7 +118,7 @@ async function tellStalls(folder, watch) {
   writeFileSync(path, JSON.stringify(run));
 }
 
-/** The rates of the last recordings that were kept, by how busy they were to be. */
+/** The rates of the last recordings that were kept, by service and kind. */
 const keptRates = new Map();
 
 /** Records one that is whole and as busy as live; false when time is up. */
@@ -126,8 +126,9 @@ async function recordAsBusy(cell, environment, watch) {
   const folder = recordingOf(cell);
   const target = liveUse(cell);
   const live = { service: liveName(cell.service), figure: 'ratePerS' };
+  const alike = `${cell.service}-${cell.kind}`;
   // The core is as fast as it was a minute ago rather than as it was live.
-  let ratePerS = keptRates.get(target) ?? liveMean(values.out, live);
+  let ratePerS = keptRates.get(alike) ?? liveMean(values.out, live);
   for (let trial = 0; trial < TRIALS_MAX; trial += 1) {
     if (isOverdue()) return false;
     const seconds = Number(values.requests) / ratePerS;
@@ -146,7 +147,7 @@ async function recordAsBusy(cell, environment, watch) {
     process.stderr.write(`${nameOf(cell)} at ${Math.round(ratePerS)}/s: ${told}, ${kept}\n`);
     if (why === null) {
       renameSync(part, folder);
-      keptRates.set(target, ratePerS);
+      keptRates.set(alike, ratePerS);
       return true;
     }
     if (why === 'not as busy as live') ratePerS *= target / use;

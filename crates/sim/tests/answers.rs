@@ -25,7 +25,7 @@ fn answer(drawing: &str, scenarios: &[&str]) -> Result<WhatIf, WhatIfError> {
     what_if(&[model], &components, &scenarios, telling)
 }
 
-/// So many rounds of a drawing, each `every_ms` after the one before, on connections of its own.
+/// So many rounds of a drawing, each told by its number.
 fn rounds(count: u32, round: impl Fn(u32) -> String) -> String {
     (0..count).map(round).collect()
 }
