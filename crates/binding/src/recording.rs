@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use bobtail_breakdown::report::{Outcome, Unavailable};
 use bobtail_breakdown::{Heap, Measured, Taken, TakenInterval, Throttled};
+use bobtail_sim::Disturbed;
 use bobtail_trace::record::RequestId;
 use bobtail_trace::{ReadAt, ReadError, TraceError};
 use serde::de::DeserializeOwned;
@@ -35,6 +36,15 @@ pub struct RunFile {
 struct HostFacts {
     #[serde(default)]
     stolen: Vec<TakenFacts>,
+    disturbed: Option<Vec<WindowFacts>>,
+}
+
+/// A window of time, by `CLOCK_MONOTONIC`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WindowFacts {
+    from_ns: u64,
+    until_ns: u64,
 }
 
 /// An interval in which time was taken, by `CLOCK_MONOTONIC`.
@@ -256,6 +266,15 @@ impl Recording {
     /// When the hypervisor took time from this machine; never when unknown.
     pub fn stolen(&self) -> Taken {
         TakenFacts::all(&self.run.host.stolen)
+    }
+
+    /// When what came is in no percentile of a replay: as it is told, else by what was stolen.
+    pub fn disturbed(&self) -> Disturbed {
+        let told = self.run.host.disturbed.as_ref();
+        told.map_or_else(
+            || Disturbed::by(&self.stolen()),
+            |told| Disturbed::within(told.iter().map(|one| (one.from_ns, one.until_ns))),
+        )
     }
 
     /// When V8's own threads took time from the processors of a process; never when unknown.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bobtail_breakdown::Measured;
 use bobtail_sim::{
-    Capture, Components, Disturbed, Model, Refusal, Scenario, Telling, WhatIf, parse_each,
+    Capture, Components, Model, Refusal, Scenario, Telling, WhatIf, parse_each,
     what_if as answer_of,
 };
 use serde::Serialize;
@@ -65,19 +65,22 @@ pub fn what_if(dir: &Path, options_json: &str) -> Result<String, BindingError> {
     }
     check_measured(&recording, &models, &scenarios)?;
     let mut models: Vec<Model> = models.into_iter().map(|one| one.model).collect();
-    let left_out = Disturbed::by(&recording.stolen()).leave_out(&mut models);
+    let disturbed = recording.disturbed();
+    let left_out = disturbed.leave_out(&mut models);
     let telling = Telling {
         tail: percentile,
         latencies: options.latencies,
     };
     let mut what_if = answer_of(&models, &components, &scenarios, telling).map_err(|error| {
         let more = match left_out.requests() {
-            Some(count @ 1..) => format!("; {count} more came while the host took time from it"),
+            Some(count @ 1..) => format!("; {count} more came {}", disturbed.when()),
             _ => String::new(),
         };
         refused(dir, &format!("{error}{more}"))
     })?;
-    what_if.notes.extend(left_out.note(what_if.requests));
+    what_if
+        .notes
+        .extend(disturbed.note(left_out, what_if.requests));
     to_json(&Answer {
         schema: SCHEMA,
         run: Run {

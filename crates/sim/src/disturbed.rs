@@ -21,7 +21,7 @@ const QUEUE_BY_TAKEN: Ns = 4;
 const QUEUE_NS_MIN: Ns = 100_000_000;
 /// Of stalls one after the other each has its own end.
 const QUEUE_NS_MAX: Ns = 200_000_000;
-/// Where more is to be left out, what is left says little of the service.
+/// Where the host is why more is to be left out, what is left says little of the service.
 const LEFT_OUT_MAX: f64 = 0.5;
 
 /// When requests may have been stopped by the host, or have waited for others that were.
@@ -29,6 +29,8 @@ const LEFT_OUT_MAX: f64 = 0.5;
 pub struct Disturbed {
     /// In order, apart from each other.
     windows: Vec<(Ns, Ns)>,
+    /// By who recorded, not by what the kernel tells of the host.
+    is_told: bool,
 }
 
 /// What came of leaving requests out.
@@ -44,18 +46,35 @@ pub enum LeftOut {
 impl Disturbed {
     /// While the host took time, shortly before and after.
     pub fn by(stolen: &Taken) -> Self {
-        let mut windows: Vec<(Ns, Ns)> = Vec::new();
-        for one in stolen.intervals() {
-            let from_ns = one.from_ns.saturating_sub(TOLD_LATE_NS);
+        let windows = stolen.intervals().iter().map(|one| {
             let queue_ns = one.taken_ns.saturating_mul(QUEUE_BY_TAKEN);
             let queue_ns = queue_ns.clamp(QUEUE_NS_MIN, QUEUE_NS_MAX);
-            let until_ns = one.until_ns.saturating_add(queue_ns);
+            let from_ns = one.from_ns.saturating_sub(TOLD_LATE_NS);
+            (from_ns, one.until_ns.saturating_add(queue_ns))
+        });
+        Self {
+            is_told: false,
+            ..Self::within(windows)
+        }
+    }
+
+    /// Within these windows, in any order, and not a moment before or after: for who saw each stall
+    /// by itself. Those that end before they begin are none.
+    pub fn within(windows: impl IntoIterator<Item = (Ns, Ns)>) -> Self {
+        let each = windows.into_iter();
+        let mut all: Vec<(Ns, Ns)> = each.filter(|(from, until)| from <= until).collect();
+        all.sort_unstable();
+        let mut windows: Vec<(Ns, Ns)> = Vec::new();
+        for (from_ns, until_ns) in all {
             match windows.last_mut() {
                 Some(last) if from_ns <= last.1 => last.1 = last.1.max(until_ns),
                 _ => windows.push((from_ns, until_ns)),
             }
         }
-        Self { windows }
+        Self {
+            windows,
+            is_told: true,
+        }
     }
 
     /// Whether what came at `at_ns` is to be left out.
@@ -67,6 +86,32 @@ impl Disturbed {
         last.is_some_and(|(_, until_ns)| at_ns <= until_ns)
     }
 
+    /// When requests came that are left out, as part of a sentence.
+    pub fn when(&self) -> &'static str {
+        match self.is_told {
+            true => "when, by run.json, none counts",
+            false => "while the host took time from this machine",
+        }
+    }
+
+    /// What is to be told of it, where `counted` requests are in the percentiles.
+    pub fn note(&self, left_out: LeftOut, counted: u64) -> Option<String> {
+        let share = |count: u64, of: u64| format!("{:.1} %", 100.0 * count as f64 / of as f64);
+        let when = self.when();
+        match left_out {
+            LeftOut::Requests(0) => None,
+            LeftOut::Requests(count) => Some(format!(
+                "{} of the requests came {when}: they are in no percentile",
+                share(count, count + counted)
+            )),
+            LeftOut::None { hit } => Some(format!(
+                "{} of the requests came {when}, too many to leave out: its stalls are in every \
+                 percentile; record while it is quiet",
+                share(hit, counted)
+            )),
+        }
+    }
+
     /// Leaves requests out of the percentiles, targets and rankings of these loops. They are
     /// replayed all the same, and so are in the energy and in how busy a loop is.
     pub fn leave_out(&self, models: &mut [Model]) -> LeftOut {
@@ -76,7 +121,7 @@ impl Disturbed {
             .iter()
             .map(|one| one.counted().filter(is_hit).count());
         let hit: usize = hit.sum();
-        if hit as f64 > LEFT_OUT_MAX * counted as f64 {
+        if !self.is_told && hit as f64 > LEFT_OUT_MAX * counted as f64 {
             return LeftOut::None { hit: hit as u64 };
         }
         models.iter_mut().for_each(|one| one.leave_out(self));
@@ -90,24 +135,6 @@ impl LeftOut {
         match self {
             Self::Requests(count) => Some(count),
             Self::None { .. } => None,
-        }
-    }
-
-    /// What is to be told of it, where `counted` requests are in the percentiles.
-    pub fn note(self, counted: u64) -> Option<String> {
-        let share = |count: u64, of: u64| format!("{:.1} %", 100.0 * count as f64 / of as f64);
-        match self {
-            Self::Requests(0) => None,
-            Self::Requests(count) => Some(format!(
-                "{} of the requests came while the host took time from this machine: they are in \
-                 no percentile",
-                share(count, count + counted)
-            )),
-            Self::None { hit } => Some(format!(
-                "{} of the requests came while the host took time from this machine, too many to \
-                 leave out: its stalls are in every percentile; record while it is quiet",
-                share(hit, counted)
-            )),
         }
     }
 }
@@ -159,6 +186,15 @@ mod tests {
     }
 
     #[test]
+    fn windows_that_are_told_are_taken_as_told() {
+        let disturbed = Disturbed::within([(70, 90), (10, 20), (50, 40), (15, 30), (90, 95)]);
+        assert_eq!(disturbed.windows, vec![(10, 30), (70, 95)]);
+        let covered: Vec<Ns> = (0..100).filter(|&at| disturbed.covers(at)).collect();
+        let expected: Vec<Ns> = (10..=30).chain(70..=95).collect();
+        assert_eq!(covered, expected);
+    }
+
+    #[test]
     fn what_is_taken_next_does_not_shorten_what_it_touches() {
         let disturbed = disturbed(&[
             (1000 * MS, 1100 * MS, 50 * MS),
@@ -176,9 +212,13 @@ mod tests {
         assert!(count >= 20, "{count} requests");
         // All up to the one with this number.
         let until = |index: usize| {
-            let windows = vec![(0, arrivals[index])];
             let mut models = [model.clone()];
-            let left_out = Disturbed { windows }.leave_out(&mut models);
+            let windows = vec![(0, arrivals[index])];
+            let stolen = Disturbed {
+                windows,
+                is_told: false,
+            };
+            let left_out = stolen.leave_out(&mut models);
             (left_out, models[0].arrivals_ns().count())
         };
         let (left_out, counted) = until(count / 2 - 1);
@@ -187,20 +227,33 @@ mod tests {
         let (left_out, counted) = until(count - 1);
         assert_eq!(left_out, LeftOut::None { hit: count as u64 });
         assert_eq!(counted, count);
+        // Who says so himself knows what for.
+        let mut models = [model.clone()];
+        let left_out = Disturbed::within([(0, Ns::MAX)]).leave_out(&mut models);
+        assert_eq!(left_out, LeftOut::Requests(count as u64));
+        assert_eq!(models[0].arrivals_ns().count(), 0);
     }
 
     #[test]
     fn what_was_left_out_is_told_and_so_is_that_it_was_too_much() {
-        assert_eq!(LeftOut::Requests(0).note(10), None);
-        let note = LeftOut::Requests(5).note(95).unwrap_or_default();
+        let stolen = Disturbed::by(&Taken::default());
+        assert_eq!(stolen.note(LeftOut::Requests(0), 10), None);
+        let note = stolen.note(LeftOut::Requests(5), 95).unwrap_or_default();
         assert!(
             note.starts_with("5.0 % of the requests came while"),
             "{note}"
         );
-        let note = LeftOut::None { hit: 60 }.note(100).unwrap_or_default();
+        let note = stolen
+            .note(LeftOut::None { hit: 60 }, 100)
+            .unwrap_or_default();
         assert!(
             note.starts_with("60.0 %") && note.contains("too many"),
             "{note}"
+        );
+        let told = Disturbed::within([]).note(LeftOut::Requests(5), 95);
+        assert!(
+            told.unwrap_or_default()
+                .contains("came when, by run.json, none counts")
         );
     }
 
@@ -211,8 +264,7 @@ mod tests {
         arrivals.sort_unstable();
         let until_ns = arrivals[arrivals.len() / 2 - 1];
         let mut models = [model];
-        let windows = vec![(0, until_ns)];
-        Disturbed { windows }.leave_out(&mut models);
+        Disturbed::within([(0, until_ns)]).leave_out(&mut models);
         let changes = "latency=0ns,policy=oracle:energy=2.7";
         let scenario = crate::parse(changes, &components).expect("a policy");
         let told = crate::replay_all(&models, &scenario, &components);

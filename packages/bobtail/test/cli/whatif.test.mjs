@@ -33,6 +33,15 @@ function stolen(folder, intervals) {
   writeFileSync(path, JSON.stringify(run));
 }
 
+/** Requests that count, and the notes, with windows in `run.json` in which none does. */
+async function answerWithin(folder, windows) {
+  const path = join(folder, 'run.json');
+  const run = JSON.parse(readFileSync(path, 'utf8'));
+  run.host.disturbed = windows.map(([fromNs, untilNs]) => ({ fromNs, untilNs }));
+  writeFileSync(path, JSON.stringify(run));
+  return whatIf(folder, '--tail', '50');
+}
+
 const at = (outcome, percentile) => {
   return outcome.percentiles.find((one) => one.percentile === percentile).latencyNs;
 };
@@ -180,6 +189,31 @@ test('what came while the host took time is in no percentile, unless it is most'
   const [none, everything] = told.at(-1);
   assert.equal(none, null);
   assert.match(everything, /^100\.0 % of the requests .*, too many to leave out/);
+});
+
+test('where run.json says when none counts it is taken as told', async () => {
+  const [beganNs, endedNs] = groupedNs;
+  const folder = join(home, 'told.bobtail');
+  cpSync(grouped, folder, { recursive: true });
+  stolen(folder, [[beganNs, endedNs]]);
+  const all = await answerWithin(folder, []);
+  assert.equal(all.requests, GROUPS * 5);
+  assert.deepEqual([all.leftOutRequests, all.notes.join().includes('none counts')], [0, false]);
+  let counted = all.requests;
+  for (const part of [0.2, 0.3, 0.4, 0.5]) {
+    const untilNs = Math.round(beganNs + part * (endedNs - beganNs));
+    const answer = await answerWithin(folder, [[beganNs, untilNs]]);
+    assert.equal(answer.requests + answer.leftOutRequests, all.requests);
+    if (answer.leftOutRequests === 0) continue;
+    assert.match(answer.notes.join(), /came when, by run\.json, none counts: they are in no/);
+    assert.ok(answer.requests <= counted);
+    counted = answer.requests;
+  }
+  assert.ok(counted < all.requests);
+  await assert.rejects(
+    answerWithin(folder, [[beganNs, endedNs]]),
+    /; \d+ more came when, by run\./,
+  );
 });
 
 test('a target is told with what came of it, and each number of types by itself', async () => {

@@ -57,6 +57,8 @@ export interface RunFile {
     readonly stealNs: number | null;
     /** When; none while the service runs. */
     readonly stolen?: readonly TakenInterval[];
+    /** Told afterwards, if at all: what came then is in no percentile of a replay. */
+    readonly disturbed?: readonly { readonly fromNs: number; readonly untilNs: number }[];
   };
 }
 
