@@ -35,6 +35,8 @@ export const ARMS = {
   'deadline-07': ofShare(0.07),
   'deadline-05': ofShare(0.05),
   'a-a': { policy: 'static:base', label: 'static 2.6 GHz again (A/A)' },
+  recorded: recorded('plain'),
+  'recorded-tuned': { ...recorded('tuned'), isTuned: true },
   aided: {
     policy: 'static:base',
     isAided: true,
@@ -48,6 +50,12 @@ export const USUAL = Object.keys(ARMS).filter((name) => !ARMS[name].isExtra);
 
 function semiSpace(mb) {
   return `--min-semi-space-size=${mb} --max-semi-space-size=${mb}`;
+}
+
+/** Not driven but recorded, for `predict.mjs`: of its flags' kind, as a prediction is called. */
+function recorded(kind) {
+  const label = `static 2.6 GHz, recorded, ${kind} flags`;
+  return { policy: 'static:base', recordedKind: kind, label, isExtra: true };
 }
 
 /** Ours as it was, with a share of all work and not a part of what Combined would boost. */

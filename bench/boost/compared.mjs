@@ -16,6 +16,15 @@ export function toRound(latencies) {
   };
 }
 
+/** Of each of `TAILS` how many times as long it became; null where too few requests tell it. */
+export function tailRatios(before, after) {
+  const both = [before, after].map((one) => LatencyHistogram.fromText(one));
+  return TAILS.map((tail) => {
+    const [beforeMs, afterMs] = both.map((one) => one.percentileMs(tail));
+    return beforeMs === null || afterMs === null ? null : afterMs / beforeMs;
+  });
+}
+
 /** An arm beside the base in the rounds that both have. */
 export async function compared(base, own) {
   const rounds = base.map(({ round }) => round).filter((n) => own.some(({ round }) => round === n));
@@ -33,17 +42,13 @@ export async function compared(base, own) {
   const mean = (figure) => own.reduce((sum, cell) => sum + figure(cell), 0) / own.length;
   return {
     rounds: rounds.length,
+    numbers: rounds,
     pooled: pooled(own),
     percentiles: fast.percentiles,
     ofAllTurns: { percentiles: all.percentiles },
     byRound: rounds.map((n) => {
-      return TAILS.map((tail) => {
-        const [before, after] = [base, own].map((cells) => {
-          const { latencies } = cells.find(({ round }) => round === n);
-          return LatencyHistogram.fromText(latencies).percentileMs(tail);
-        });
-        return before === null || after === null ? null : after / before;
-      });
+      const of = (cells) => cells.find(({ round }) => round === n).latencies;
+      return tailRatios(of(base), of(own));
     }),
     energy: mean(energyOf),
     boosted: mean((cell) => cell.boostedShare),

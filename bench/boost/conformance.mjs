@@ -1,5 +1,6 @@
 // Is what replays predict what came live? The ratio to the base that replays tell, beside the
 // interval of the live one, of each service and arm that has both.
+import { medianInterval } from '../harness/statistics.mjs';
 import { ARMS, BASE_POLICY } from './arms.mjs';
 import { TAILS } from './compared.mjs';
 import { predictions } from './predicted.mjs';
@@ -62,4 +63,28 @@ function meanOf(found, arm, percentile) {
   const half = Math.hypot(...halves) / both.length;
   const [low, high] = [live - half, live + half];
   return { ...about, low, high, isWithin: predicted >= low && predicted <= high };
+}
+
+/**
+ * By scheme, of what `conformance` told, how far predictions are off round by round: `{arm,
+ * percentile, rounds, median, low, high}`, the median over rounds, with its 95 % interval, of the
+ * predicted ratio by the live one of the same round and service (1.1 is a tail 10 % too long).
+ * Rounds differ by the minute that they had, which both share.
+ */
+export function offByRound(found) {
+  const arms = [...new Set(found.map(({ arm }) => arm))];
+  return arms.flatMap((arm) => {
+    const own = found.filter((one) => one.arm === arm && one.predicted?.byRound !== undefined);
+    return TAILS.map((percentile, tail) => {
+      const offs = own.flatMap((one) => offsOf(one, tail));
+      return { arm, percentile, rounds: offs.length, ...medianInterval(offs) };
+    });
+  });
+}
+
+function offsOf({ predicted, result: { numbers, byRound } }, tail) {
+  return numbers.flatMap((round, index) => {
+    const [told, live] = [predicted.byRound.get(round)?.[tail], byRound[index][tail]];
+    return told == null || live === null ? [] : [told / live];
+  });
 }

@@ -1,7 +1,17 @@
-// Whether what replays predict lies in the interval of what came live, on figures made for it.
+// Whether what replays predict lies in the interval of what came live: on figures made for it, and
+// of the rounds that are kept.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byScheme } from './conformance.mjs';
+import { fileURLToPath } from 'node:url';
+import { BASE } from './arms.mjs';
+import { cellsIn } from './cells.mjs';
+import { compared } from './compared.mjs';
+import { byScheme, conformance, offByRound } from './conformance.mjs';
+
+/** Recorded in the same rounds; the services of which there are enough. */
+const KEPT = fileURLToPath(new URL('../runs/2026-11-25-boost-6', import.meta.url));
+const ENOUGH = ['postgres', 'redis'];
+const ENERGY_OFF_MAX = 0.01;
 
 test('what is not what came live is told', () => {
   const one = (service, told, live) => ({
@@ -21,4 +31,58 @@ test('what is not what came live is told', () => {
   const unknown = one('a', 0.62, 0.5);
   unknown.result.percentiles[0].low = null;
   assert.equal(of([unknown]).isWithin, undefined);
+});
+
+test('how far predictions are off is told of rounds that have both', () => {
+  const one = (service, told, live) => ({
+    ...{ service, arm: 'combined' },
+    predicted: { byRound: new Map(told) },
+    result: { numbers: live.map(([round]) => round), byRound: live.map(([, ratios]) => ratios) },
+  });
+  const found = [
+    one(
+      'a',
+      [[1, [0.6, 0.5]]],
+      [
+        [1, [0.5, 0.5]],
+        [2, [0.1, 0.1]],
+      ],
+    ),
+    one(
+      'b',
+      [
+        [1, [0.4, null]],
+        [3, [0.3, 0.9]],
+      ],
+      [
+        [1, [0.5, 0.4]],
+        [3, [0.2, 0.6]],
+      ],
+    ),
+    { ...one('c', [], []), predicted: null },
+  ];
+  const [p999, p99] = offByRound(found);
+  assert.deepEqual([p999.rounds, p99.rounds], [3, 2]);
+  assert.ok(Math.abs(p999.median - 1.2) < 1e-9 && p999.low < 0.81 && p999.high > 1.49);
+  assert.ok(Math.abs(p99.median - 1.25) < 1e-9);
+});
+
+test('in the rounds that are kept p99 comes as predicted, and so does the energy', async () => {
+  const services = [];
+  for (const [service, arms] of cellsIn(KEPT)) {
+    if (!ENOUGH.includes(service)) continue;
+    const results = new Map();
+    for (const [arm, cells] of arms) results.set(arm, await compared(arms.get(BASE), cells));
+    services.push([service, results]);
+  }
+  const found = await conformance(services, KEPT);
+  const told = found.filter(({ predicted }) => predicted !== null);
+  assert.equal(told.length, 7 * ENOUGH.length);
+  for (const { service, arm, predicted, result } of told) {
+    const off = Math.abs(predicted.energy - result.energy);
+    assert.ok(off <= ENERGY_OFF_MAX, `${service}, ${arm}: ${predicted.energy}, ${result.energy}`);
+  }
+  const p99 = byScheme(told).filter(({ percentile }) => percentile === 99);
+  assert.equal(p99.length, 7);
+  for (const one of p99) assert.equal(one.isWithin, true, JSON.stringify(one));
 });

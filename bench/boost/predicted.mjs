@@ -2,44 +2,104 @@
 //
 // A recording counts as a round, and percentiles are those of all together, as they are live: a
 // mean of each recording's own would be another figure. The base is the replay without a change of
-// a recording without flags, whatever flags an arm has, since live it is the same base.
+// the round's recording without flags, whatever flags an arm has, since live it is the same base.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { analyzeRounds } from '../../packages/bobtail/dist/cli/analysis.js';
-import { ARMS } from './arms.mjs';
-import { toRound } from './compared.mjs';
+import { ARMS, BASE_SEMI_SPACE } from './arms.mjs';
+import { tailRatios, toRound } from './compared.mjs';
 
-/** Answers of `whatif` by service, kind (`plain`, `tuned`) and seed; refusals are none. */
+const IN_MEMORY = '/dev/shm';
+/**
+ * Where recordings of rounds are until they are replayed: in memory, if there is such a folder,
+ * since on the disk they would be written while `disk` reads from it.
+ */
+export const SCRATCH = join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), 'bobtail-bench-predict');
+const NAME = /^([\w-]+)-(plain|tuned)-(\d+)$/;
+
+/** Of a recording and of what replays say of it; `kind` is of V8's flags, `plain` or `tuned`. */
+export function nameOf({ service, kind, round }) {
+  return `${service}-${kind}-${round}`;
+}
+
+/** `{service, kind, round, name}` of everything in a folder that is called so, but for `ending`. */
+export function namedIn(folder, ending = '') {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(ending))
+    .map((name) => NAME.exec(name.slice(0, name.length - ending.length)))
+    .filter((match) => match !== null)
+    .map(([name, service, kind, round]) => ({ service, kind, round: Number(round), name }));
+}
+
+/**
+ * A function that tells whether the tuned arms of a service have the base's flags, since none were
+ * better. Then its two recordings of a round are of the same.
+ */
+export function alikeIn(folder) {
+  const { tuned } = JSON.parse(readFileSync(join(folder, 'about.json'), 'utf8'));
+  // One for all in older runs.
+  const of = (service) => (typeof tuned === 'string' ? tuned : tuned[service]);
+  return (service) => of(service.replace(/-cluster$/, '')) === BASE_SEMI_SPACE;
+}
+
+/** Answers of `whatif` by service, kind and round; refusals are none. */
 function answersOf(folder) {
   const from = join(folder, 'predicted');
-  if (!existsSync(from)) return [];
-  return readdirSync(from)
-    .map((name) => [name, /^([\w-]+)-(plain|tuned)-(\d+)\.json$/.exec(name)])
-    .filter(([, match]) => match !== null)
-    .map(([name, [, service, kind, seed]]) => {
-      return { service, kind, seed, answer: JSON.parse(readFileSync(join(from, name), 'utf8')) };
+  return namedIn(from, '.json')
+    .map((one) => {
+      const answer = JSON.parse(readFileSync(join(from, `${one.name}.json`), 'utf8'));
+      return { ...one, answer };
     })
     .filter(({ answer }) => answer.refused === undefined);
 }
 
+/** A replay has the time between turns, too, in which only a static speed is above the base. */
+function energyOfTurns({ policy: { policy, energy } }, { turnsShare = 1 }) {
+  return policy.startsWith('static') ? energy : 1 + (energy - 1) / turnsShare;
+}
+
 /**
- * A function of service and arm: `{recordings, energy, percentiles}`, the last as `compared` has
- * them; null where nothing was replayed.
+ * By round, of its pairs together, as `compared` tells it of a round. Those of older runs were not
+ * recorded in one.
+ */
+function byRound(pairs) {
+  const inRounds = pairs.filter(({ answer }) => answer.turnsShare !== undefined);
+  const rounds = [...new Set(inRounds.map(({ round }) => round))];
+  const told = rounds.map((round) => {
+    const own = inRounds.filter((one) => one.round === round);
+    const text = (of) => own.map(of).join(' ');
+    const [before, after] = [({ before }) => before, ({ scenario }) => scenario.latencies];
+    return [round, tailRatios(text(before), text(after))];
+  });
+  return new Map(told);
+}
+
+/**
+ * A function of service and arm: `{recordings, energy, percentiles, byRound}`, percentiles as
+ * `compared` has them; null where nothing was replayed.
  */
 export function predictions(folder) {
   const answers = answersOf(folder);
-  const find = (service, kind, seed) => {
-    const is = (one) => one.service === service && one.kind === kind && one.seed === seed;
+  const isAlike = alikeIn(folder);
+  /** The base of a recording: itself, or the other of its round, where that has other flags. */
+  const baseOf = ({ service, kind, round, answer }) => {
+    if (kind === 'plain' || isAlike(service)) return answer;
+    const is = (one) => one.service === service && one.kind === 'plain' && one.round === round;
     return answers.find(is)?.answer;
   };
   return async (service, arm) => {
-    const { policy, isTuned } = ARMS[arm];
-    const seeds = answers.filter((one) => one.service === service && one.kind === 'plain');
-    const pairs = seeds
-      .map(({ seed, answer: plain }) => {
-        const scenarios = (isTuned ? find(service, 'tuned', seed) : plain)?.scenarios ?? [];
-        const scenario = scenarios.find(({ name }) => name.endsWith(`policy=${policy}`));
-        return { before: plain.unchanged.latencies, scenario };
+    const { policy, isTuned = false } = ARMS[arm];
+    const own = answers.filter((one) => {
+      return one.service === service && ((one.kind === 'tuned') === isTuned || isAlike(service));
+    });
+    const pairs = own
+      .map((one) => {
+        const is = ({ name }) => name.endsWith(`policy=${policy}`);
+        const before = baseOf(one)?.unchanged.latencies;
+        const scenario = one.answer.scenarios.find(is);
+        return { round: one.round, before, answer: one.answer, scenario };
       })
       .filter(({ before, scenario }) => before !== undefined && scenario?.latencies !== undefined);
     if (pairs.length === 0) return null;
@@ -47,8 +107,8 @@ export function predictions(folder) {
       pairs.map(({ before }) => toRound(before)),
       pairs.map(({ scenario }) => toRound(scenario.latencies)),
     );
-    const energies = pairs.map(({ scenario }) => scenario.policy.energy);
+    const energies = pairs.map(({ scenario, answer }) => energyOfTurns(scenario, answer));
     const energy = energies.reduce((sum, one) => sum + one, 0) / energies.length;
-    return { recordings: pairs.length, energy, percentiles };
+    return { recordings: pairs.length, energy, percentiles, byRound: byRound(pairs) };
   };
 }

@@ -7,9 +7,11 @@
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
 import { stolenSince } from '../harness/cpu.mjs';
 import { openLoop } from '../harness/open-loop.mjs';
-import { disturbedBy } from '../harness/stalls.mjs';
-import { BASE_POLICY, environmentOf, flagsOf } from './arms.mjs';
+import { disturbedBy, windowsAround } from '../harness/stalls.mjs';
+import { quartiles } from '../harness/statistics.mjs';
+import { BASE, BASE_POLICY, environmentOf, flagsOf } from './arms.mjs';
 import { OVERDUE_MS, threadsNow } from './overdue.mjs';
+import { RecordedService } from './recorded-service.mjs';
 import { BoostedService } from './service.mjs';
 import { SharedLever } from './shared-lever.mjs';
 import { Tally } from './tally.mjs';
@@ -20,20 +22,27 @@ const TURN_MS = 2000;
 const BEGIN_MS = 200;
 /** Of the requests that are sent: where fewer count a round is begun anew. */
 const COUNTING_MIN = 0.2;
+/** What a request takes without being recorded, until both have had a turn. */
+const UNRECORDED = 0.85;
 
 /** One arm of a round: its service, warmed up, and what came so far. */
 class Contender {
   tally = new Tally();
   /** What its threads did whenever nobody was answered for long. */
   overdue = [];
+  /** Of the rate of all. */
+  #pace = 1;
 
-  static async start(arm, { tuned, seed, lever, stalls, ...context }) {
+  static async start(arm, { tuned, seed, lever, stalls, recordingOf, ...context }) {
     const flags = flagsOf(arm, tuned);
     const policy = arm.isHeld ? BASE_POLICY : arm.policy;
     const environment = { ...context.environment, ...environmentOf(arm) };
-    const how = { ...context, environment, policy, flags, seed, drive: lever.drive };
-    const service = await BoostedService.start(how);
+    const how = { ...context, environment, flags, seed };
+    const service = await (arm.recordedKind === undefined
+      ? BoostedService.start({ ...how, policy, drive: lever.drive })
+      : RecordedService.start({ ...how, folder: recordingOf(arm.recordedKind) }));
     const contender = Object.assign(new Contender(), { arm, service, lever, stalls, flags });
+    if (contender.isRecorded) contender.#pace = UNRECORDED;
     try {
       await contender.#warmUp(context.ratePerS, seed);
       return contender;
@@ -46,7 +55,17 @@ class Contender {
   async #warmUp(ratePerS, seed) {
     const { connections } = this.service;
     await warm(connections);
-    await settle(connections, ratePerS, seed);
+    await settle(connections, this.#pace * ratePerS, seed);
+  }
+
+  get isRecorded() {
+    return this.arm.recordedKind !== undefined;
+  }
+
+  /** As busy as the base is from the next turn on: to be recorded takes some of each request. */
+  followBusy(base) {
+    const typical = ({ tally }) => quartiles(tally.each('perRequestNs')).low;
+    this.#pace = typical(base) / typical(this);
   }
 
   /** What its drivers did until now does not count. */
@@ -61,13 +80,16 @@ class Contender {
     const stolen = stolenSince();
     const wasRaised = await this.lever.raised();
     await this.stalls.taken();
-    const fromMs = performance.now() + BEGIN_MS;
+    const beganMs = performance.now();
+    const fromMs = beganMs + BEGIN_MS;
     const random = seededRandom(seed);
     const watch = { overdueMs: OVERDUE_MS, onOverdue: (ms) => this.#lookAtOverdue(ms) };
-    const load = { requests, ratePerS, durationMs: BEGIN_MS + TURN_MS, random, ...watch };
+    const durationMs = BEGIN_MS + TURN_MS;
+    const load = { requests, ratePerS: this.#pace * ratePerS, durationMs, random, ...watch };
     const answered = await openLoop(this.service.connections, load);
     const { latenciesMs, dueMs, failed, unanswered } = answered;
     const after = this.#figures(others);
+    const untilMs = performance.now();
     const spent = Object.entries(after).map(([name, ns]) => [name, ns - before[name]]);
     const { wallNs, ...ofCpu } = Object.fromEntries(spent);
     const stolenNs = stolen() * wallNs;
@@ -80,6 +102,9 @@ class Contender {
     this.tally.add({
       latenciesMs: undisturbed.map((index) => latenciesMs[index]),
       leftOut: counting.length - undisturbed.length,
+      span: { fromMs: beganMs, untilMs },
+      counting: { fromMs, untilMs: beganMs + durationMs },
+      disturbed: windowsAround(stalls),
       ...{ sent: latenciesMs.length, failed, unanswered, stalls: stalls.length },
       ...{ stolenNs, wallNs, ...ofCpu },
       raisedNs: raised.raisedNs - wasRaised.raisedNs,
@@ -100,6 +125,18 @@ class Contender {
       cpuNs: this.service.cpuNs(),
       othersNs: others.reduce((sum, { service }) => sum + service.cpuNs(), 0),
     };
+  }
+
+  /** Ends one that is recorded, and keeps its recording with the turns that count here. */
+  async keepRecording() {
+    const { tally, stalls } = this;
+    const { fast } = tally;
+    await this.service.keep({
+      turns: tally.each('span'),
+      counting: fast.map(({ counting }) => counting),
+      disturbed: fast.flatMap(({ disturbed }) => disturbed),
+      monotonicNs: (ms) => stalls.monotonicNs(ms),
+    });
   }
 
   /** What is kept of it. */
@@ -150,6 +187,8 @@ export async function takeRound({ arms, latency, sent, seed, ratePerS, ...contex
     }
     // At once, here and at the end: each waits until its drivers have told what they did.
     await Promise.all(contenders.map((one) => one.begin()));
+    const base = contenders.find(({ arm: { name } }) => name === BASE);
+    const recorded = contenders.filter((one) => one.isRecorded);
     const turns = Math.ceil(sent / (ratePerS * (TURN_MS / 1000)));
     for (let turn = 0; turn < turns; turn += 1) {
       // The same arrivals for all, and another order each time.
@@ -160,11 +199,13 @@ export async function takeRound({ arms, latency, sent, seed, ratePerS, ...contex
           contenders.filter((other) => other !== one),
         );
       }
+      for (const one of recorded) one.followBusy(base);
     }
     const cells = await Promise.all(
       contenders.map(async (one) => ({ seed, ratePerS, latency, ...(await one.cell()) })),
     );
     const isWhole = contenders.every((one) => one.tally.requests >= COUNTING_MIN * sent);
+    if (isWhole) for (const one of recorded) await one.keepRecording();
     return { cells, isWhole };
   } finally {
     for (const { service } of contenders) await service.stop();

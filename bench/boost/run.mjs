@@ -3,15 +3,16 @@
 //
 //   node --single-threaded-gc bench/boost/run.mjs [--rounds 10] [--requests 50000]
 //     [--services cpu,redis,…] [--arms gc-boost,…] [--latency 20us] [--workers 0]
-//     [--tuned=--flag] [--seconds-max S] [--node PATH] [--out DIR]
+//     [--tuned=--flag] [--seconds-max S] [--node PATH] [--out DIR] [--scratch DIR]
 //
 // Needs root (real-time threads) and two CPUs: the servers on one, load and databases on the other.
 // A round of a service is written when it is done, and a run goes on where the last one stopped: a
 // round that was cut off (`--seconds-max`, Ctrl-C) is begun anew. `tables.mjs` makes tables.
 // Requests that came while a CPU did not run are left out, and counted; a round in which too few
-// count is measured again (the first is kept in `stolen.jsonl`).
+// count is measured again (the first is kept in `stolen.jsonl`). Recordings, where the arms
+// `recorded` and `recorded-tuned` are asked for, go to `--scratch`, for `predict.mjs`.
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, release } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -21,6 +22,7 @@ import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { StallWatch } from '../harness/stalls.mjs';
 import { armsOf, SERVICES, USUAL } from './arms.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
+import { nameOf as predictionNameOf, SCRATCH } from './predicted.mjs';
 import { calibratedRate } from './rate.mjs';
 import { takeRound } from './round.mjs';
 import { driven } from './shared-lever.mjs';
@@ -39,6 +41,7 @@ const { values } = parseArgs({
     'seconds-max': text('0'),
     node: text(join('node_modules', 'node24', 'bin', 'node')),
     out: text(join('bench', 'runs', `${new Date().toISOString().slice(0, 10)}-boost`)),
+    scratch: text(SCRATCH),
   },
 });
 /** A round that the host spoiled is never kept. */
@@ -66,8 +69,11 @@ async function quietRound(service, round, arms, context) {
 async function roundOf(service, round, arms, context) {
   const seed = round * 1000 + 7;
   const how = { ...context, service, latency: values.latency };
+  const recordingOf = (kind) => {
+    return join(values.scratch, predictionNameOf({ service: nameOf(service), kind, round }));
+  };
   return takeRound({
-    ...{ ...how, tuned: tuned(service), sent: Number(values.requests), seed },
+    ...{ ...how, recordingOf, tuned: tuned(service), sent: Number(values.requests), seed },
     ...{ ratePerS: await calibratedRate(how), arms: shuffled(arms, seededRandom(seed)) },
   });
 }
@@ -108,13 +114,18 @@ function describe() {
   const version = execFileSync(values.node, ['-p', 'process.versions.node'], { encoding: 'utf8' });
   const host = `${cpus()[0].model}, ${cpus().length} CPUs, Linux ${release()}`;
   const { requests: count, latency } = values;
-  const flags = Object.fromEntries(services.map((service) => [service, tuned(service)]));
+  const path = join(values.out, 'about.json');
+  const before = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).tuned : {};
+  const own = Object.fromEntries(services.map((service) => [service, tuned(service)]));
+  // Also of services that ran before.
+  const flags = { ...before, ...own };
   const about = { node: version.trim(), host, requests: Number(count), tuned: flags, latency };
-  writeFileSync(join(values.out, 'about.json'), `${JSON.stringify(about, null, 2)}\n`);
+  writeFileSync(path, `${JSON.stringify(about, null, 2)}\n`);
 }
 
 collectsAlone();
 mkdirSync(join(values.out, 'rounds'), { recursive: true });
+mkdirSync(values.scratch, { recursive: true });
 const services = values.services.split(',');
 const tuned = tunedFlags(values.out, values.tuned);
 await besideDatabases(services, run);

@@ -8,13 +8,13 @@ import { canonicalPolicy } from '../../packages/bobtail/dist/cli/analysis.js';
 import { readDriverFiles } from '../../packages/bobtail/dist/cli/boost/driver-file.js';
 import { boostEnv } from '../../packages/bobtail/dist/cli/boost/environment.js';
 import { summarize } from '../../packages/bobtail/dist/cli/boost/summary.js';
-import { cpuNs, descendants, LOAD_CORE, SERVER_CORE, threadNs } from '../harness/cpu.mjs';
+import { cpuNs, descendants, LOAD_CORE, SERVER_CORE, sumOver, threadNs } from '../harness/cpu.mjs';
 import { Connections } from '../harness/open-loop.mjs';
 import { Running } from './running.mjs';
 import { NotDriven } from './shared-lever.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-const CONNECTIONS = 64;
+export const CONNECTIONS = 64;
 /** A driver tells once a second what it did. */
 const TOLD_MS = 1500;
 
@@ -54,17 +54,17 @@ export class BoostedService {
 
   /** CPU time of the loops' own threads. */
   loopNs() {
-    return this.#sum((pid) => threadNs(pid, pid));
+    return sumOver(this.#pids(), (pid) => threadNs(pid, pid));
   }
 
   /** CPU time of all processes of the service. */
   cpuNs() {
-    return this.#sum(cpuNs);
+    return sumOver(this.#pids(), cpuNs);
   }
 
-  #sum(figure) {
+  #pids() {
     const { pid } = this.running.child;
-    return [pid, ...descendants(pid)].reduce((sum, one) => sum + figure(one), 0);
+    return [pid, ...descendants(pid)];
   }
 
   async stop() {

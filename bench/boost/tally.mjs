@@ -46,20 +46,23 @@ export class Tally {
     return this.#turns.map((turn) => turn[figure]);
   }
 
-  /** Not those around the middle one: where the core is slow for half a round, they are of both. */
-  #fast() {
+  /**
+   * Those that count, as they were added. Not those around the middle one: where the core is slow
+   * for half a round, they are of both.
+   */
+  get fast() {
     const { low } = quartiles(this.each('perRequestNs'));
     return this.#turns.filter(({ perRequestNs }) => perRequestNs <= low * (1 + OFF_MAX));
   }
 
   /** How many requests count: those of fast turns that nothing disturbed. */
   get requests() {
-    return histogramOf(this.#fast()).count;
+    return histogramOf(this.fast).count;
   }
 
   /** Those of requests that count and in how many turns, and those of all turns. */
   latencies() {
-    const fast = this.#fast();
+    const { fast } = this;
     return {
       fastTurns: fast.length,
       histogram: histogramOf(fast),

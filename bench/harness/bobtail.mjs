@@ -7,7 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { exitOnSignals } from '../../workloads/harness/exit-on-signals.mjs';
 
 /** The command's script. */
-const MAIN = fileURLToPath(new URL('../../packages/bobtail/dist/cli/main.js', import.meta.url));
+export const MAIN = fileURLToPath(
+  new URL('../../packages/bobtail/dist/cli/main.js', import.meta.url),
+);
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -48,7 +50,7 @@ export function withoutRoot(answer) {
 }
 
 /** What an experiment wants of a recording: nothing but its traces. */
-const BARE = ['--quiet', '--no-report', '--no-html'];
+export const BARE = ['--quiet', '--no-report', '--no-html'];
 
 /**
  * Records `command` into the folder `out`, which is there only when it is whole: a run that was
