@@ -11,6 +11,8 @@ export const SCHEMES = {
   Rubik: { policy: 'rubik', paper: [7.99, 1.22] },
   'Adrenaline, one type': { policy: 'adrenaline', paper: [13.31, 1.56] },
   'Adrenaline, two types': { policy: 'adrenaline:types=2' },
+  'Adrenaline, three types': { policy: 'adrenaline:types=3' },
+  'Adrenaline, four types': { policy: 'adrenaline:types=4' },
   'deadline (ours)': { policy: 'deadline', arm: 'deadline' },
   'oracle, p99': { policy: 'oracle' },
   'oracle, energy 1.1': { policy: 'oracle:energy=1.1' },

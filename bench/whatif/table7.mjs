@@ -59,6 +59,8 @@ function table(title, some) {
       row(name, ...TAILS.map(() => 'not simulated'), 'not simulated', ...told);
       continue;
     }
+    // Older runs lack what came later.
+    if (some.some((one) => outcomeOf(one, scheme.policy) === undefined)) continue;
     const energies = some.map((one) => outcomeOf(one, scheme.policy).policy.energy);
     const lesses = TAILS.map((tail) => meanLess(some, scheme.policy, tail));
     row(name, ...lesses, mean(energies).toFixed(3), ...told);
