@@ -15,7 +15,7 @@ import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { ARMS, BASE_POLICY } from './arms.mjs';
 import { cellsIn, liveMean } from './cells.mjs';
 import { overdueAfter } from './pieces.mjs';
-import { alikeIn, namedIn, SCRATCH } from './predicted.mjs';
+import { alikeIn, answerPath, namedIn, scratchOf } from './predicted.mjs';
 import { turnsShare } from './recorded-service.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
@@ -24,7 +24,7 @@ const { values } = parseArgs({
     'seconds-max': text('0'),
     keep: { type: 'boolean', default: false },
     out: text(join('bench', 'runs', `${new Date().toISOString().slice(0, 10)}-boost`)),
-    scratch: text(SCRATCH),
+    scratch: { type: 'string' },
   },
 });
 /** Exit code: the recording lacks what a replay needs, or the replay is off without a change. */
@@ -32,6 +32,7 @@ const NOT_REPLAYABLE = 81;
 
 const isOverdue = overdueAfter(Number(values['seconds-max']));
 const isAlike = alikeIn(values.out);
+const scratch = values.scratch ?? scratchOf(values.out);
 
 /** The answer, or why a recording cannot be replayed. */
 async function answerTo(args) {
@@ -74,13 +75,13 @@ function policiesOf({ service, kind }) {
 
 /** Replays a recording under the policies of the arms that have its flags. */
 async function replay({ service, kind, name }) {
-  const folder = join(values.scratch, name);
+  const folder = join(scratch, name);
   const policies = policiesOf({ service, kind }).flatMap((policy) => ['--policy', policy]);
   // The replay without a change is the base of the other kind's.
   const driven = policies.length > 0 ? [...leverOf(service), ...policies] : [];
   const args = ['whatif', folder, '--json', '--latencies', ...driven];
   const answer = { ...withoutRoot(await answerTo(args)), turnsShare: turnsShare(folder) };
-  writeFileSync(answerOf(name), `${JSON.stringify(answer, inBuckets)}\n`);
+  writeFileSync(answerPath(values.out, name), `${JSON.stringify(answer, inBuckets)}\n`);
   if (!values.keep) rmSync(folder, { recursive: true });
   process.stderr.write(`${name} ${answer.refused ?? 'replayed'}\n`);
 }
@@ -92,12 +93,14 @@ function leverOf(service) {
   return ['--latency', latency, ...domain, ...lookOf(service)];
 }
 
-function answerOf(name) {
-  return join(values.out, 'predicted', `${name}.json`);
+/** Of a round that is kept, and not replayed yet. */
+function isOpen({ service, round, name }) {
+  const cells = cellsIn(values.out).get(service)?.values().next().value ?? [];
+  return cells.some((one) => one.round === round) && !existsSync(answerPath(values.out, name));
 }
 
 mkdirSync(join(values.out, 'predicted'), { recursive: true });
-for (const recording of namedIn(values.scratch)) {
+for (const recording of namedIn(scratch).filter(isOpen)) {
   if (isOverdue()) break;
-  if (!existsSync(answerOf(recording.name))) await replay(recording);
+  await replay(recording);
 }

@@ -5,17 +5,26 @@
 // the round's recording without flags, whatever flags an arm has, since live it is the same base.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { analyzeRounds } from '../../packages/bobtail/dist/cli/analysis.js';
 import { ARMS, BASE_SEMI_SPACE } from './arms.mjs';
 import { tailRatios, toRound } from './compared.mjs';
 
 const IN_MEMORY = '/dev/shm';
 /**
- * Where recordings of rounds are until they are replayed: in memory, if there is such a folder,
- * since on the disk they would be written while `disk` reads from it.
+ * Where recordings of the rounds in `folder` are until they are replayed: in memory, if there is
+ * such a folder, since on the disk they would be written while `disk` reads from it.
  */
-export const SCRATCH = join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), 'bobtail-bench-predict');
+export function scratchOf(folder) {
+  const where = existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir();
+  return join(where, `bobtail-bench-predict-${basename(folder)}`);
+}
+
+/** What replays say of a recording of this name. */
+export function answerPath(folder, name) {
+  return join(folder, 'predicted', `${name}.json`);
+}
+
 const NAME = /^([\w-]+)-(plain|tuned)-(\d+)$/;
 
 /** Of a recording and of what replays say of it; `kind` is of V8's flags, `plain` or `tuned`. */
@@ -49,7 +58,7 @@ function answersOf(folder) {
   const from = join(folder, 'predicted');
   return namedIn(from, '.json')
     .map((one) => {
-      const answer = JSON.parse(readFileSync(join(from, `${one.name}.json`), 'utf8'));
+      const answer = JSON.parse(readFileSync(answerPath(folder, one.name), 'utf8'));
       return { ...one, answer };
     })
     .filter(({ answer }) => answer.refused === undefined);
@@ -60,20 +69,13 @@ function energyOfTurns({ policy: { policy, energy } }, { turnsShare = 1 }) {
   return policy.startsWith('static') ? energy : 1 + (energy - 1) / turnsShare;
 }
 
-/**
- * By round, of its pairs together, as `compared` tells it of a round. Those of older runs were not
- * recorded in one.
- */
-function byRound(pairs) {
-  const inRounds = pairs.filter(({ answer }) => answer.turnsShare !== undefined);
-  const rounds = [...new Set(inRounds.map(({ round }) => round))];
-  const told = rounds.map((round) => {
-    const own = inRounds.filter((one) => one.round === round);
-    const text = (of) => own.map(of).join(' ');
-    const [before, after] = [({ before }) => before, ({ scenario }) => scenario.latencies];
-    return [round, tailRatios(text(before), text(after))];
+/** Of each round its pairs together, `{round, before, after}`: two of one are no two rounds. */
+function roundsOf(pairs) {
+  return [...new Set(pairs.map(({ round }) => round))].map((round) => {
+    const own = pairs.filter((one) => one.round === round);
+    const before = own.map((one) => one.before).join(' ');
+    return { round, before, after: own.map(({ scenario }) => scenario.latencies).join(' ') };
   });
-  return new Map(told);
 }
 
 /**
@@ -103,12 +105,16 @@ export function predictions(folder) {
       })
       .filter(({ before, scenario }) => before !== undefined && scenario?.latencies !== undefined);
     if (pairs.length === 0) return null;
+    const rounds = roundsOf(pairs);
     const { percentiles } = await analyzeRounds(
-      pairs.map(({ before }) => toRound(before)),
-      pairs.map(({ scenario }) => toRound(scenario.latencies)),
+      rounds.map(({ before }) => toRound(before)),
+      rounds.map(({ after }) => toRound(after)),
     );
+    // Those of older runs were not recorded in a round.
+    const ofRounds = pairs.some(({ answer }) => answer.turnsShare === undefined) ? [] : rounds;
+    const byRound = ofRounds.map(({ round, before, after }) => [round, tailRatios(before, after)]);
     const energies = pairs.map(({ scenario, answer }) => energyOfTurns(scenario, answer));
     const energy = energies.reduce((sum, one) => sum + one, 0) / energies.length;
-    return { recordings: pairs.length, energy, percentiles, byRound: byRound(pairs) };
+    return { recordings: pairs.length, energy, percentiles, byRound: new Map(byRound) };
   };
 }

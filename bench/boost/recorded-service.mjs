@@ -37,9 +37,15 @@ export class RecordedService {
     const env = { ...V8_ASIDE, ...environment, SEED: String(seed), WORKERS: String(workers) };
     const running = await Running.start(args, { env, core: LOAD_CORE });
     const listeningMs = performance.now();
-    const connections = await Connections.open(running.port, CONNECTIONS);
-    const told = { part, folder, running, listeningMs, connections };
-    return Object.assign(new RecordedService(), told);
+    try {
+      const connections = await Connections.open(running.port, CONNECTIONS);
+      const told = { part, folder, running, listeningMs, connections };
+      return Object.assign(new RecordedService(), told);
+    } catch (error) {
+      await running.stop();
+      rmSync(part, { recursive: true, force: true });
+      throw error;
+    }
   }
 
   /** As those that drive tell it. */

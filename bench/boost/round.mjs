@@ -22,8 +22,8 @@ const TURN_MS = 2000;
 const BEGIN_MS = 200;
 /** Of the requests that are sent: where fewer count a round is begun anew. */
 const COUNTING_MIN = 0.2;
-/** What a request takes without being recorded, until both have had a turn. */
-const UNRECORDED = 0.85;
+/** Of the rate of all, that of who is recorded, until both have had a turn. */
+const PACE_AT_FIRST = 0.85;
 
 /** One arm of a round: its service, warmed up, and what came so far. */
 class Contender {
@@ -31,7 +31,7 @@ class Contender {
   /** What its threads did whenever nobody was answered for long. */
   overdue = [];
   /** Of the rate of all. */
-  #pace = 1;
+  pace = 1;
 
   static async start(arm, { tuned, seed, lever, stalls, recordingOf, ...context }) {
     const flags = flagsOf(arm, tuned);
@@ -42,7 +42,7 @@ class Contender {
       ? BoostedService.start({ ...how, policy, drive: lever.drive })
       : RecordedService.start({ ...how, folder: recordingOf(arm.recordedKind) }));
     const contender = Object.assign(new Contender(), { arm, service, lever, stalls, flags });
-    if (contender.isRecorded) contender.#pace = UNRECORDED;
+    if (contender.isRecorded) contender.pace = PACE_AT_FIRST;
     try {
       await contender.#warmUp(context.ratePerS, seed);
       return contender;
@@ -55,17 +55,16 @@ class Contender {
   async #warmUp(ratePerS, seed) {
     const { connections } = this.service;
     await warm(connections);
-    await settle(connections, this.#pace * ratePerS, seed);
+    await settle(connections, this.pace * ratePerS, seed);
   }
 
   get isRecorded() {
     return this.arm.recordedKind !== undefined;
   }
 
-  /** As busy as the base is from the next turn on: to be recorded takes some of each request. */
-  followBusy(base) {
-    const typical = ({ tally }) => quartiles(tally.each('perRequestNs')).low;
-    this.#pace = typical(base) / typical(this);
+  /** What a request takes of the loop while the core is fast. */
+  get typicalNs() {
+    return quartiles(this.tally.each('perRequestNs')).low;
   }
 
   /** What its drivers did until now does not count. */
@@ -85,7 +84,7 @@ class Contender {
     const random = seededRandom(seed);
     const watch = { overdueMs: OVERDUE_MS, onOverdue: (ms) => this.#lookAtOverdue(ms) };
     const durationMs = BEGIN_MS + TURN_MS;
-    const load = { requests, ratePerS: this.#pace * ratePerS, durationMs, random, ...watch };
+    const load = { requests, ratePerS: this.pace * ratePerS, durationMs, random, ...watch };
     const answered = await openLoop(this.service.connections, load);
     const { latenciesMs, dueMs, failed, unanswered } = answered;
     const after = this.#figures(others);
@@ -152,6 +151,7 @@ class Contender {
     const perRequestNs = tally.each('perRequestNs').map(Math.round);
     return {
       ...{ arm: arm.name, policy: arm.policy, flags, turns: perRequestNs.length, fastTurns },
+      ...(this.isRecorded ? { pace: this.pace } : {}),
       ...{ perRequestNs, slowestMs: tally.each('slowestMs'), overdue: this.overdue },
       ...{ requests: histogram.count, ...Object.fromEntries(counts) },
       loopShare: tally.sum('loopNs') / wallNs,
@@ -177,6 +177,16 @@ function premium({ boostedShare: share, energy }) {
   return share > 0 ? (energy.relativeToBase - 1) / share : 0;
 }
 
+/**
+ * At which pace who is recorded is as busy as if he were not, from the next turn on: the base's
+ * cost of a request, by that of the base recorded. Other flags have another, recorded or not.
+ */
+function paceOf(contenders) {
+  const { typicalNs } = contenders.find(({ arm: { name } }) => name === BASE);
+  const plain = contenders.find(({ arm: { recordedKind } }) => recordedKind === 'plain');
+  return typicalNs / plain.typicalNs;
+}
+
 /** Cells of all arms, each asked `sent` times; whether enough count of each. */
 export async function takeRound({ arms, latency, sent, seed, ratePerS, ...context }) {
   const lever = await SharedLever.start(latency);
@@ -187,7 +197,6 @@ export async function takeRound({ arms, latency, sent, seed, ratePerS, ...contex
     }
     // At once, here and at the end: each waits until its drivers have told what they did.
     await Promise.all(contenders.map((one) => one.begin()));
-    const base = contenders.find(({ arm: { name } }) => name === BASE);
     const recorded = contenders.filter((one) => one.isRecorded);
     const turns = Math.ceil(sent / (ratePerS * (TURN_MS / 1000)));
     for (let turn = 0; turn < turns; turn += 1) {
@@ -199,7 +208,7 @@ export async function takeRound({ arms, latency, sent, seed, ratePerS, ...contex
           contenders.filter((other) => other !== one),
         );
       }
-      for (const one of recorded) one.followBusy(base);
+      for (const one of recorded) one.pace = paceOf(contenders);
     }
     const cells = await Promise.all(
       contenders.map(async (one) => ({ seed, ratePerS, latency, ...(await one.cell()) })),
@@ -208,7 +217,7 @@ export async function takeRound({ arms, latency, sent, seed, ratePerS, ...contex
     if (isWhole) for (const one of recorded) await one.keepRecording();
     return { cells, isWhole };
   } finally {
-    for (const { service } of contenders) await service.stop();
+    await Promise.allSettled(contenders.map(({ service }) => service.stop()));
     await lever.stop();
   }
 }

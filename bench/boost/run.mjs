@@ -12,7 +12,14 @@
 // count is measured again (the first is kept in `stolen.jsonl`). Recordings, where the arms
 // `recorded` and `recorded-tuned` are asked for, go to `--scratch`, for `predict.mjs`.
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { cpus, release } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -22,7 +29,7 @@ import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { StallWatch } from '../harness/stalls.mjs';
 import { armsOf, SERVICES, USUAL } from './arms.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
-import { nameOf as predictionNameOf, SCRATCH } from './predicted.mjs';
+import { answerPath, nameOf as predictionNameOf, scratchOf } from './predicted.mjs';
 import { calibratedRate } from './rate.mjs';
 import { takeRound } from './round.mjs';
 import { driven } from './shared-lever.mjs';
@@ -41,7 +48,7 @@ const { values } = parseArgs({
     'seconds-max': text('0'),
     node: text(join('node_modules', 'node24', 'bin', 'node')),
     out: text(join('bench', 'runs', `${new Date().toISOString().slice(0, 10)}-boost`)),
-    scratch: text(SCRATCH),
+    scratch: { type: 'string' },
   },
 });
 /** A round that the host spoiled is never kept. */
@@ -70,7 +77,10 @@ async function roundOf(service, round, arms, context) {
   const seed = round * 1000 + 7;
   const how = { ...context, service, latency: values.latency };
   const recordingOf = (kind) => {
-    return join(values.scratch, predictionNameOf({ service: nameOf(service), kind, round }));
+    const name = predictionNameOf({ service: nameOf(service), kind, round });
+    // What was predicted of another one.
+    rmSync(answerPath(values.out, name), { force: true });
+    return join(scratch, name);
   };
   return takeRound({
     ...{ ...how, recordingOf, tuned: tuned(service), sent: Number(values.requests), seed },
@@ -118,14 +128,15 @@ function describe() {
   const before = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).tuned : {};
   const own = Object.fromEntries(services.map((service) => [service, tuned(service)]));
   // Also of services that ran before.
-  const flags = { ...before, ...own };
+  const flags = typeof before === 'string' ? own : { ...before, ...own };
   const about = { node: version.trim(), host, requests: Number(count), tuned: flags, latency };
   writeFileSync(path, `${JSON.stringify(about, null, 2)}\n`);
 }
 
+const scratch = values.scratch ?? scratchOf(values.out);
 collectsAlone();
 mkdirSync(join(values.out, 'rounds'), { recursive: true });
-mkdirSync(values.scratch, { recursive: true });
+mkdirSync(scratch, { recursive: true });
 const services = values.services.split(',');
 const tuned = tunedFlags(values.out, values.tuned);
 await besideDatabases(services, run);
