@@ -48,7 +48,8 @@ export const ARMS = {
 /** Not the extra ones, which are to be asked for by name. */
 export const USUAL = Object.keys(ARMS).filter((name) => !ARMS[name].isExtra);
 
-function semiSpace(mb) {
+/** V8's flags of a young generation that does not change. */
+export function semiSpace(mb) {
   return `--min-semi-space-size=${mb} --max-semi-space-size=${mb}`;
 }
 

@@ -33,9 +33,9 @@ export function energyOf({ arm, energy }) {
   return fixed ?? energy.relativeToBase;
 }
 
-/** A figure of an arm live, as the mean of its rounds. Throws where it has not run. */
-export function liveMean(folder, { service, arm = BASE, figure }) {
-  const cells = cellsIn(folder).get(service)?.get(arm);
+/** A figure of an arm of `cellsIn`, as the mean of its rounds. Throws where it has not run. */
+export function liveMean(services, { service, arm = BASE, figure }) {
+  const cells = services.get(service)?.get(arm);
   if (cells === undefined) throw new Error(`no live ${arm} of ${service}: run run.mjs first`);
   return cells.reduce((sum, cell) => sum + cell[figure], 0) / cells.length;
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { recordWhole } from '../harness/bobtail.mjs';
 import { SERVER_CORE } from '../harness/cpu.mjs';
-import { V8_ASIDE } from './service.mjs';
+import { scriptOf, serviceEnv } from './service.mjs';
 import { SharedLever } from './shared-lever.mjs';
 import { WARM_UP_MS } from './warm.mjs';
 
@@ -36,7 +36,7 @@ export async function atFrequency(ghz, take) {
  * `seed` is of the load, which lasts for `seconds` after it was warmed up; `flags` are of its Node.
  */
 export async function record({ service, folder, node, flags = [], environment, ...more }) {
-  const { ratePerS, seconds, seed, workers = 0 } = more;
+  const { ratePerS, seconds, seed } = more;
   const sent = [
     process.execPath,
     '--single-threaded-gc',
@@ -45,10 +45,8 @@ export async function record({ service, folder, node, flags = [], environment, .
     seconds,
     seed,
   ];
-  const script = join(here, 'services', `${service}.cjs`);
-  const command = ['taskset', '-c', String(SERVER_CORE), node, ...flags, script];
+  const command = ['taskset', '-c', String(SERVER_CORE), node, ...flags, scriptOf(service)];
   const how = ['--warmup', String(WARM_UP_MS / 1000), '--on-port', sent.join(' ')];
-  const own = { SEED: String(seed * 1000 + 7), WORKERS: String(workers) };
-  const env = { ...V8_ASIDE, ...environment, ...own };
+  const env = serviceEnv({ seed: seed * 1000 + 7, environment });
   await recordWhole(folder, how, command, { env: { ...process.env, ...env } });
 }

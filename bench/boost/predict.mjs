@@ -32,6 +32,7 @@ const NOT_REPLAYABLE = 81;
 
 const isOverdue = overdueAfter(Number(values['seconds-max']));
 const isAlike = alikeIn(values.out);
+const live = cellsIn(values.out);
 const scratch = values.scratch ?? scratchOf(values.out);
 
 /** The answer, or why a recording cannot be replayed. */
@@ -58,14 +59,14 @@ function inBuckets(key, value) {
 
 /** What a look cost live, as `whatif --look` takes it; nothing where that was not told. */
 function lookOf(service) {
-  const mean = (figure) => liveMean(values.out, { service, arm: 'combined', figure });
+  const mean = (figure) => liveMean(live, { service, arm: 'combined', figure });
   const ns = Math.round(mean('lookingNs') / mean('looks'));
   return ns > 0 ? ['--look', `${ns}ns`] : [];
 }
 
 /** Policies that were run live with the flags of this kind; all where both kinds have the same. */
 function policiesOf({ service, kind }) {
-  const arms = [...cellsIn(values.out).get(service).keys()].map((name) => ARMS[name]);
+  const arms = [...live.get(service).keys()].map((name) => ARMS[name]);
   const policies = arms
     .filter(({ policy }) => policy !== BASE_POLICY)
     .filter(({ isTuned = false }) => isTuned === (kind === 'tuned') || isAlike(service))
@@ -95,7 +96,7 @@ function leverOf(service) {
 
 /** Of a round that is kept, and not replayed yet. */
 function isOpen({ service, round, name }) {
-  const cells = cellsIn(values.out).get(service)?.values().next().value ?? [];
+  const cells = live.get(service)?.values().next().value ?? [];
   return cells.some((one) => one.round === round) && !existsSync(answerPath(values.out, name));
 }
 

@@ -9,17 +9,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
-import { BARE, MAIN } from '../harness/bobtail.mjs';
-import { LOAD_CORE, SERVER_CORE } from '../harness/cpu.mjs';
+import { SERVER_CORE } from '../harness/cpu.mjs';
 import { Connections, openLoop } from '../harness/open-loop.mjs';
 import { medianInterval } from '../harness/statistics.mjs';
-import { BASE_FLAGS, SERVICES } from './arms.mjs';
+import { flagsOf, SERVICES, semiSpace } from './arms.mjs';
 import { besideDatabases } from './pieces.mjs';
+import { startRecorded } from './recorded-service.mjs';
 import { Running } from './running.mjs';
-import { CONNECTIONS, V8_ASIDE } from './service.mjs';
+import { CONNECTIONS, scriptOf, serviceEnv } from './service.mjs';
 import { requests, settle, warm } from './warm.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
@@ -40,26 +39,19 @@ const LOAD_MS = 8000;
 /** Of V8's trace: its word for a kind, and ours. */
 const KINDS = { mc: 'mark-compact', s: 'scavenge' };
 
-const here = fileURLToPath(new URL('.', import.meta.url));
-const size = values['semi-space'];
-const semiSpace = [`--min-semi-space-size=${size}`, `--max-semi-space-size=${size}`];
-const flags = [...BASE_FLAGS, ...semiSpace, '--trace-gc-nvp'];
-const script = join(here, 'services', `${values.service}.cjs`);
+const flags = flagsOf({ isTuned: true }, semiSpace(values['semi-space']));
+const args = [...flags, '--trace-gc-nvp', scriptOf(values.service)];
 
-/** How a service is started; one that is recorded by the recorder, which is on the load's core. */
 function start(isRecorded, { folder, env }) {
-  const plain = [...flags, script];
-  if (!isRecorded) return Running.start(plain, { env, core: SERVER_CORE, node: values.node });
-  const command = ['taskset', '-c', String(SERVER_CORE), values.node, ...plain];
-  const args = [MAIN, 'record', ...BARE, '--out', join(folder, 'recording'), '--', ...command];
-  return Running.start(args, { env, core: LOAD_CORE });
+  const { node } = values;
+  if (isRecorded) return startRecorded(args, { env, node, out: join(folder, 'recording') });
+  return Running.start(args, { env, core: SERVER_CORE, node });
 }
 
 /** Lines of V8's trace while there was load, after the warm-up. */
 async function traced(isRecorded, environment, seed) {
   const folder = mkdtempSync(join(tmpdir(), 'bobtail-bench-pauses-'));
-  const env = { ...V8_ASIDE, ...environment, SEED: String(seed), WORKERS: '0' };
-  const running = await start(isRecorded, { folder, env });
+  const running = await start(isRecorded, { folder, env: serviceEnv({ seed, environment }) });
   try {
     const ratePerS = Number(values.rate);
     const connections = await Connections.open(running.port, CONNECTIONS);

@@ -7,14 +7,12 @@
 // has the requests of then in no percentile.
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { BARE, MAIN } from '../harness/bobtail.mjs';
-import { cpuNs, descendants, LOAD_CORE, SERVER_CORE, sumOver, threadNs } from '../harness/cpu.mjs';
+import { descendants, LOAD_CORE, SERVER_CORE } from '../harness/cpu.mjs';
 import { Connections } from '../harness/open-loop.mjs';
 import { Running } from './running.mjs';
-import { CONNECTIONS, V8_ASIDE } from './service.mjs';
+import { CONNECTIONS, Service, scriptOf, serviceEnv } from './service.mjs';
 
-const here = fileURLToPath(new URL('.', import.meta.url));
 /** It did not drive. */
 const UNDRIVEN = {
   counters: { boosts: 0, looks: 0, lookingNs: 0 },
@@ -26,16 +24,23 @@ const BEFORE_FIRST_MS = 500;
 /** When its turns were, beside the traces: not all of a recording's time is that of a turn. */
 const TURNS = 'turns.json';
 
+/**
+ * A command of Node on the servers' core, under `bobtail record` into the folder `out`, which is on
+ * the load's.
+ */
+export function startRecorded(args, { env, node, out }) {
+  const command = ['taskset', '-c', String(SERVER_CORE), node, ...args];
+  const recorder = [MAIN, 'record', ...BARE, '--out', out, '--', ...command];
+  return Running.start(recorder, { env, core: LOAD_CORE });
+}
+
 /** A service under `bobtail record`, into `folder`, which is there only when it is whole. */
-export class RecordedService {
+export class RecordedService extends Service {
   static async start({ service, flags, seed, workers, node, environment, folder }) {
     const part = `${folder}.part`;
     rmSync(part, { recursive: true, force: true });
-    const script = join(here, 'services', `${service}.cjs`);
-    const command = ['taskset', '-c', String(SERVER_CORE), node, ...flags, script];
-    const args = [MAIN, 'record', ...BARE, '--out', part, '--', ...command];
-    const env = { ...V8_ASIDE, ...environment, SEED: String(seed), WORKERS: String(workers) };
-    const running = await Running.start(args, { env, core: LOAD_CORE });
+    const env = serviceEnv({ seed, workers, environment });
+    const running = await startRecorded([...flags, scriptOf(service)], { env, node, out: part });
     const listeningMs = performance.now();
     try {
       const connections = await Connections.open(running.port, CONNECTIONS);
@@ -53,18 +58,8 @@ export class RecordedService {
     return Promise.resolve(UNDRIVEN);
   }
 
-  /** CPU time of the loops' own threads. */
-  loopNs() {
-    return sumOver(this.#pids(), (pid) => threadNs(pid, pid));
-  }
-
-  /** CPU time of all processes of the service. */
-  cpuNs() {
-    return sumOver(this.#pids(), cpuNs);
-  }
-
   /** Without the recorder, which is on the load's core. */
-  #pids() {
+  pids() {
     return descendants(this.running.child.pid);
   }
 

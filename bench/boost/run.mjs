@@ -60,6 +60,17 @@ function nameOf(service) {
   return Number(values.workers) > 0 ? `${service}-cluster` : service;
 }
 
+function recordingName(service, kind, round) {
+  return predictionNameOf({ service: nameOf(service), kind, round });
+}
+
+/** A round that is measured anew has no prediction of the one before. */
+function forgetPredicted(service, round, arms) {
+  for (const { recordedKind: kind } of arms.filter((one) => one.recordedKind !== undefined)) {
+    rmSync(answerPath(values.out, recordingName(service, kind, round)), { force: true });
+  }
+}
+
 /** A round again while the host took too much of its time; what is thrown away is kept aside. */
 async function quietRound(service, round, arms, context) {
   const about = { service: nameOf(service), round };
@@ -76,12 +87,7 @@ async function quietRound(service, round, arms, context) {
 async function roundOf(service, round, arms, context) {
   const seed = round * 1000 + 7;
   const how = { ...context, service, latency: values.latency };
-  const recordingOf = (kind) => {
-    const name = predictionNameOf({ service: nameOf(service), kind, round });
-    // What was predicted of another one.
-    rmSync(answerPath(values.out, name), { force: true });
-    return join(scratch, name);
-  };
+  const recordingOf = (kind) => join(scratch, recordingName(service, kind, round));
   return takeRound({
     ...{ ...how, recordingOf, tuned: tuned(service), sent: Number(values.requests), seed },
     ...{ ratePerS: await calibratedRate(how), arms: shuffled(arms, seededRandom(seed)) },
@@ -107,6 +113,7 @@ async function takeRounds(context) {
       const path = join(values.out, 'rounds', `${nameOf(service)}-${round}.jsonl`);
       if (existsSync(path)) continue;
       if (isOverdue()) return;
+      forgetPredicted(service, round, arms);
       const cells = await quietRound(service, round, arms, context);
       if (cells === null) return;
       const lines = cells.map((cell) => `${JSON.stringify({ round, ...cell })}\n`);

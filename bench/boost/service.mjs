@@ -8,7 +8,7 @@ import { canonicalPolicy } from '../../packages/bobtail/dist/cli/analysis.js';
 import { readDriverFiles } from '../../packages/bobtail/dist/cli/boost/driver-file.js';
 import { boostEnv } from '../../packages/bobtail/dist/cli/boost/environment.js';
 import { summarize } from '../../packages/bobtail/dist/cli/boost/summary.js';
-import { cpuNs, descendants, LOAD_CORE, SERVER_CORE, sumOver, threadNs } from '../harness/cpu.mjs';
+import { cpuNs, descendants, LOAD_CORE, SERVER_CORE, threadNs } from '../harness/cpu.mjs';
 import { Connections } from '../harness/open-loop.mjs';
 import { Running } from './running.mjs';
 import { NotDriven } from './shared-lever.mjs';
@@ -18,24 +18,45 @@ export const CONNECTIONS = 64;
 /** A driver tells once a second what it did. */
 const TOLD_MS = 1500;
 
-/** V8's helpers are on the load's core and give way there (`services/v8-workers.cjs`). */
-export const V8_ASIDE = { V8_HELPERS: `cpu:${LOAD_CORE}` };
+/** V8's helpers are on the load's core and go before it there (`services/v8-workers.cjs`). */
+const V8_ASIDE = { V8_HELPERS: `cpu:${LOAD_CORE}` };
+
+/** The script of a service by its name. */
+export function scriptOf(service) {
+  return join(here, 'services', `${service}.cjs`);
+}
+
+/** What a service is told, beside what its databases are; no `workers` is one process. */
+export function serviceEnv({ seed, workers = 0, environment }) {
+  return { ...V8_ASIDE, ...environment, SEED: String(seed), WORKERS: String(workers) };
+}
+
+/** What a service takes of its core; `pids()` are its processes. */
+export class Service {
+  /** CPU time of the loops' own threads. */
+  loopNs() {
+    return this.#sum((pid) => threadNs(pid, pid));
+  }
+
+  /** CPU time of all its processes. */
+  cpuNs() {
+    return this.#sum(cpuNs);
+  }
+
+  #sum(figure) {
+    return this.pids().reduce((sum, pid) => sum + figure(pid), 0);
+  }
+}
 
 /** A service under a policy; `flags` are of its Node. */
-export class BoostedService {
+export class BoostedService extends Service {
   static async start({ service, policy, flags = [], seed, workers, node, environment, drive }) {
     const folder = mkdtempSync(join(tmpdir(), 'bobtail-bench-boost-'));
     const told = { ...drive, policy: canonicalPolicy(policy) };
-    const env = {
-      ...V8_ASIDE,
-      ...environment,
-      SEED: String(seed),
-      WORKERS: String(workers),
-    };
-    const script = join(here, 'services', `${service}.cjs`);
+    const env = { ...boostEnv(folder, told), ...serviceEnv({ seed, workers, environment }) };
     try {
-      const where = { env: { ...boostEnv(folder, told), ...env }, core: SERVER_CORE, node };
-      const running = await Running.start([...flags, script], where);
+      const where = { env, core: SERVER_CORE, node };
+      const running = await Running.start([...flags, scriptOf(service)], where);
       const connections = await Connections.open(running.port, CONNECTIONS);
       return Object.assign(new BoostedService(), { folder, drive: told, running, connections });
     } catch (error) {
@@ -52,17 +73,7 @@ export class BoostedService {
     return summary;
   }
 
-  /** CPU time of the loops' own threads. */
-  loopNs() {
-    return sumOver(this.#pids(), (pid) => threadNs(pid, pid));
-  }
-
-  /** CPU time of all processes of the service. */
-  cpuNs() {
-    return sumOver(this.#pids(), cpuNs);
-  }
-
-  #pids() {
+  pids() {
     const { pid } = this.running.child;
     return [pid, ...descendants(pid)];
   }

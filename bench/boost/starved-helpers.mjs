@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bobtail } from '../harness/bobtail.mjs';
 import { LOAD_CORE } from '../harness/cpu.mjs';
-import { BASE_FLAGS } from './arms.mjs';
+import { flagsOf, TUNED } from './arms.mjs';
 import { atFrequency, record } from './held.mjs';
 import { besideDatabases } from './pieces.mjs';
 import { driven } from './shared-lever.mjs';
@@ -24,7 +24,7 @@ const { values } = parseArgs({
     seconds: text('8'),
     rate: text('4500'),
     service: text('cpu'),
-    flags: text('--min-semi-space-size=4 --max-semi-space-size=4'),
+    flags: text(TUNED),
     node: text(join('node_modules', 'node24', 'bin', 'node')),
     scratch: text(join(tmpdir(), 'bobtail-bench-starved')),
   },
@@ -38,7 +38,7 @@ const WAYS = [
 async function recordOnce(way, helpers, seed, environment) {
   const folder = join(values.scratch, `${way}-${seed}`);
   const { service, node } = values;
-  const flags = [...BASE_FLAGS, ...values.flags.split(' ')];
+  const flags = flagsOf({ isTuned: true }, values.flags);
   const load = { ratePerS: Number(values.rate), seconds: Number(values.seconds), seed };
   const how = { service, node, flags, environment: { ...environment, V8_HELPERS: helpers } };
   await driven(() => atFrequency('4', () => record({ ...how, folder, ...load })));

@@ -163,6 +163,11 @@ async function oursTable(all) {
   }
 }
 
+/** Where it cannot be told, neither. */
+function yesOrNo(is) {
+  return { true: 'yes', false: 'no' }[is] ?? '–';
+}
+
 /** Where the replays' reduction lies in the interval of the live one, and where not. */
 async function conformanceTable(services, folder) {
   const found = await conformance(services, folder);
@@ -173,8 +178,7 @@ async function conformanceTable(services, folder) {
   for (const { service, arm, result, predicted, tails: told } of found) {
     if (predicted === null) continue;
     const cells = told.flatMap(({ percentile, isWithin }) => {
-      const within = { true: 'yes', false: 'no' }[isWithin] ?? '–';
-      return [reduction(predicted, percentile), reduction(result, percentile), within];
+      return [reduction(predicted, percentile), reduction(result, percentile), yesOrNo(isWithin)];
     });
     const energies = [predicted.energy, result.energy].map((one) => one.toFixed(3));
     row(service, arm, predicted.recordings, ...cells, ...energies);
@@ -209,8 +213,7 @@ function schemeTable(schemes) {
     const cells = tails.flatMap(({ services, predicted, live, low, high, isWithin }) => {
       if (services === 0) return ['–', '–', '–'];
       const bounds = low === undefined ? '' : ` [${less(low)} to ${less(high)}]`;
-      const within = { true: 'yes', false: 'no' }[isWithin] ?? '–';
-      return [less(predicted), `${less(live)}${bounds}`, within];
+      return [less(predicted), `${less(live)}${bounds}`, yesOrNo(isWithin)];
     });
     row(arm, tails[0].services, ...cells);
   }
@@ -239,8 +242,8 @@ const told = Object.entries(tuned).map(([service, flags]) => `${service} \`${fla
 process.stdout.write(`${told.join(', ')}. *Energy is modelled by the paper's points.\n`);
 const single = [];
 const clusters = [];
-const cells = cellsIn(folder);
-for (const [service, arms] of cells) {
+const services = cellsIn(folder);
+for (const [service, arms] of services) {
   if (!arms.has(BASE)) continue;
   const results = await serviceTable(service, arms);
   (service.endsWith('-cluster') ? clusters : single).push([service, results]);
@@ -253,5 +256,5 @@ if (clusters.length > 0) {
   tableSix(clusters);
   await conformanceTable(clusters, folder);
 }
-await oursTable(cells);
-longWaitsTable([...cells.values()]);
+await oursTable(services);
+longWaitsTable([...services.values()]);

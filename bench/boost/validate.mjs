@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util';
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
 import { meansOf } from '../harness/bobtail.mjs';
 import { BASE_FLAGS, SERVICES } from './arms.mjs';
-import { liveMean } from './cells.mjs';
+import { cellsIn, liveMean } from './cells.mjs';
 import { atFrequency, FREQUENCIES, record } from './held.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { driven } from './shared-lever.mjs';
@@ -50,7 +50,7 @@ const folderOf = (service, { round, ghz }) => join(values.scratch, `${service}-$
 async function recordCell(cell, left, environment) {
   for (const service of left) {
     if (isOverdue()) return false;
-    const ratePerS = liveMean(values.out, { service, figure: 'ratePerS' });
+    const ratePerS = liveMean(cellsIn(values.out), { service, figure: 'ratePerS' });
     const load = { ratePerS, seconds, seed: cell.round };
     const folder = folderOf(service, cell);
     await record({ service, folder, node: values.node, flags: BASE_FLAGS, environment, ...load });

@@ -33,11 +33,6 @@ export function descendants(pid) {
   return children.flatMap((child) => [child, ...descendants(child)]);
 }
 
-/** A figure of these processes together. */
-export function sumOver(pids, figure) {
-  return pids.reduce((sum, pid) => sum + figure(pid), 0);
-}
-
 /** A function that tells what the host took since now, as a share of one CPU. */
 export function stolenSince() {
   const [beforeNs, sinceMs] = [readStealNs() ?? 0, performance.now()];
