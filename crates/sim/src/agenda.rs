@@ -4,7 +4,7 @@
 //! bring about themselves goes through a heap, which stays as small as what is under way.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashSet};
 
 use bobtail_trace::record::Ns;
 
@@ -23,21 +23,60 @@ pub(crate) struct Agenda {
     /// Jobs of the pool that will be done.
     done: BinaryHeap<Reverse<Due>>,
     timers: BinaryHeap<Reverse<Due>>,
+    /// Answers by the connections on which they come, where one read may bring several. They stand
+    /// in line with what waits, too, so that the kernel tells of them.
+    answers: Vec<BinaryHeap<Reverse<Due>>>,
+    /// Those in line that a read brought before it was their turn.
+    read: HashSet<EventIx>,
     pub immediates: Vec<EventIx>,
     pub closing: Vec<EventIx>,
 }
 
 impl Agenda {
-    pub(crate) fn new(mut arrivals: Vec<Due>) -> Self {
+    pub(crate) fn new(mut arrivals: Vec<Due>, connections: usize) -> Self {
         arrivals.sort_unstable();
         Self {
             arrivals,
+            answers: vec![BinaryHeap::new(); connections],
             ..Self::default()
         }
     }
 
     pub(crate) fn wait(&mut self, due: Due) {
         self.waiting.push(Reverse(due));
+    }
+
+    /// An answer will be there on a connection on which one read may bring several.
+    pub(crate) fn wait_for_answer(&mut self, due: Due, connection: u32) {
+        self.answers[connection as usize].push(Reverse(due));
+        self.waiting.push(Reverse(due));
+    }
+
+    /// Takes all that a read of a connection then brings. Up to `told_ns` all of it is out of the
+    /// line already.
+    pub(crate) fn read(&mut self, connection: u32, until_ns: Ns, told_ns: Ns) -> Vec<Due> {
+        let answers = &mut self.answers[connection as usize];
+        let is_there = |due: &Reverse<Due>| due.0.0 <= until_ns;
+        let there = std::iter::from_fn(|| {
+            answers
+                .peek()
+                .is_some_and(is_there)
+                .then(|| answers.pop())?
+        });
+        let there: Vec<Due> = there.map(|due| due.0).collect();
+        let in_line = there.iter().filter(|due| due.0 > told_ns);
+        self.read.extend(in_line.map(|due| due.1));
+        self.forget_read();
+        there
+    }
+
+    fn forget_read(&mut self) {
+        while !self.read.is_empty()
+            && let Some(Reverse((_, event))) = self.waiting.peek()
+            && self.read.remove(event)
+        {
+            self.waiting.pop();
+        }
     }
 
     pub(crate) fn be_done(&mut self, due: Due) {
@@ -92,7 +131,11 @@ impl Agenda {
                 self.next_arrival += 1;
                 Some(one)
             }
-            (_, Some(_)) => self.waiting.pop().map(|due| due.0),
+            (_, Some(_)) => {
+                let due = self.waiting.pop();
+                self.forget_read();
+                due.map(|due| due.0)
+            }
             _ => None,
         }
     }
@@ -106,5 +149,25 @@ impl Agenda {
             return self.timers.pop().map(|due| due.0);
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_read_brought_is_not_told_again() {
+        let mut agenda = Agenda::new(vec![(6, 0)], 2);
+        agenda.wait_for_answer((1, 1), 0);
+        agenda.wait_for_answer((5, 2), 0);
+        agenda.wait_for_answer((5, 3), 1);
+        agenda.wait_for_answer((7, 4), 0);
+        assert_eq!(agenda.take(2), Some((1, 1)));
+        assert_eq!(agenda.take(2), None);
+        // Told at 2 and read at 5: of the same connection one more.
+        assert_eq!(agenda.read(0, 5, 2), [(1, 1), (5, 2)]);
+        let left: Vec<Due> = std::iter::from_fn(|| agenda.take(9)).collect();
+        assert_eq!(left, [(5, 3), (6, 0), (7, 4)]);
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use bobtail_graph::EventKind;
-use bobtail_trace::record::{LoopKind, Ns, ReadyQuality, RequestId, StringId};
+use bobtail_trace::record::{HandleId, LoopKind, Ns, ReadyQuality, RequestId, StringId};
 
 use crate::capture::{Log, Seen};
 use crate::components::Components;
 use crate::gates::{Awaiting, gates};
 use crate::model::{
-    Action, Event, EventIx, Gate, Model, NO_REQUEST, Phase, Request, Trigger, Wait,
+    Action, Event, EventIx, Gate, Model, NO_CONNECTION, NO_REQUEST, Phase, Request, Trigger, Wait,
 };
 use crate::pool::{Pool, Recorded, threads_of};
 use crate::refusal::Refusal;
@@ -57,6 +57,8 @@ struct Build<'a> {
     turns: Vec<Turn>,
     gates: Vec<Awaiting>,
     waits: Vec<Wait>,
+    /// Connections on which a read brought several answers, by number.
+    connections: HashMap<HandleId, u32>,
     /// Route of each request that was answered.
     routes: HashMap<RequestId, u32>,
 }
@@ -113,6 +115,7 @@ impl<'a> Build<'a> {
             turns,
             gates,
             waits,
+            connections: shared_connections(log),
             routes,
         }
     }
@@ -155,7 +158,8 @@ impl<'a> Build<'a> {
             missing: 1 + one.others.len() as u32,
         });
         let lead = |woken: bool| {
-            let all = events.iter().filter(|one| one.woken == woken);
+            let all = events.iter();
+            let all = all.filter(|one| one.woken == woken && !one.joins);
             median(all.map(|one| one.lead_ns).collect())
         };
         let polls = |woken: bool| {
@@ -170,6 +174,7 @@ impl<'a> Build<'a> {
             lead_woken_ns: lead(true),
             span_events: self.span_events(),
             span_ns: self.span_ns(),
+            connections: self.connections.len(),
             steps: steps.all,
             work_ns: steps.work_ns,
             events,
@@ -236,6 +241,14 @@ impl<'a> Build<'a> {
                 .log
                 .kind_of(seen.ended.begin_ns - lead_ns, seen.ended.begin_ns)
                 .filter(|_| seen.lead_gc_ns > 0),
+            connection: match trigger {
+                Trigger::Released { .. } if is_answer(seen) => {
+                    let number = self.connections.get(&seen.ended.handle);
+                    number.copied().unwrap_or(NO_CONNECTION)
+                }
+                _ => NO_CONNECTION,
+            },
+            joins: seen.joins,
             turn: seen.turn,
             turn_woken: self.turns[seen.turn as usize].woken,
             poll_ns: self.turns[seen.turn as usize].poll_ns,
@@ -370,6 +383,19 @@ impl<'a> Build<'a> {
             .reduce(|(from, to), (source, sink)| (from.min(source), to.max(sink)))
             .unwrap_or((0, 0))
     }
+}
+
+fn is_answer(seen: &Seen) -> bool {
+    seen.ended.kind == LoopKind::Read && !seen.ended.on_server
+}
+
+fn shared_connections(log: &Log) -> HashMap<HandleId, u32> {
+    let mut connections = HashMap::new();
+    for seen in log.events.iter().filter(|seen| seen.joins) {
+        let number = connections.len() as u32;
+        connections.entry(seen.ended.handle).or_insert(number);
+    }
+    connections
 }
 
 /// The upper one of two; 0 of none.

@@ -35,6 +35,8 @@ pub struct Capture {
     turn: u32,
     /// When connections were accepted on which nothing was read yet.
     accepted_ns: HashMap<HandleId, Ns>,
+    /// When connections were read last on which no requests come.
+    read_ns: HashMap<HandleId, Ns>,
 }
 
 /// What one event loop did.
@@ -89,6 +91,13 @@ pub(crate) struct Seen {
     pub takes_jobs: bool,
     /// Collections between ready, or the end of the event before it, and its begin.
     pub lead_gc_ns: u64,
+    /// When its connection was read before, which took all that was there, if it is a read of what
+    /// was asked for.
+    pub read_before_ns: Ns,
+    /// Whose answer it is, if it is a part of a read that brought several; 0 if it is whole.
+    pub answers: RequestId,
+    /// It came with the same read as the event before it.
+    pub joins: bool,
     /// Where its pieces begin.
     pub first_piece: u32,
 }
@@ -111,11 +120,14 @@ pub(crate) struct Answered {
 /// A loop event that a request waited for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hopped {
+    pub request: RequestId,
     pub event: EventId,
     /// The event on the path before it.
     pub from: EventId,
     pub register_ns: Ns,
     pub inferred: bool,
+    /// Another request had asked for it.
+    pub shared: bool,
 }
 
 /// A micro event that ran in a later loop event than the one that registered it.
@@ -151,6 +163,7 @@ impl Capture {
             polled_before_ns: 0,
             turn: 0,
             accepted_ns: HashMap::new(),
+            read_ns: HashMap::new(),
         }
     }
 
@@ -171,6 +184,7 @@ impl Capture {
             log.answer(path, window);
         });
         self.take_ended();
+        self.log.part_answers();
         self.log.unfinished = self.graph.unfinished();
         self.log.check()?;
         Ok(self.log)
@@ -211,6 +225,7 @@ impl Capture {
             self.log.take_with_first(self.turn, ended.ready_ns);
         }
         let waiting_ns = ended.ready_ns.unwrap_or(free_ns).max(free_ns);
+        let read_before_ns = self.read_before_ns(&ended);
         self.log.events.push(Seen {
             ended,
             free_ns,
@@ -221,10 +236,21 @@ impl Capture {
             taken_ns,
             takes_jobs: false,
             lead_gc_ns: self.graph.work(waiting_ns, ended.begin_ns).gc_ns,
+            read_before_ns,
+            answers: 0,
+            joins: false,
             first_piece: self.log.pieces.len() as u32,
         });
         self.log.pieces.extend(self.graph.pieces(&ended));
         self.previous_end_ns = ended.end_ns;
+    }
+
+    fn read_before_ns(&mut self, ended: &Ended) -> Ns {
+        if ended.kind != LoopKind::Read || ended.on_server {
+            return 0;
+        }
+        let before = self.read_ns.insert(ended.handle, ended.begin_ns);
+        before.unwrap_or(0)
     }
 
     /// What the loop did after the last event, cut where collections begin and end.
@@ -271,6 +297,7 @@ impl Capture {
             }
             Record::HandleClose { handle, .. } => {
                 self.accepted_ns.remove(&handle);
+                self.read_ns.remove(&handle);
             }
             Record::Mark { kind, at_ns, .. } => match kind {
                 MarkKind::WarmupEnd => self.log.end_warmup(at_ns),
@@ -373,10 +400,12 @@ impl Log {
             let [before, step] = pair else { continue };
             match (step.hop, step.kind) {
                 (Hop::Wait { register_ns }, _) => self.hops.push(Hopped {
+                    request: path.id,
                     event: step.event,
                     from: before.event,
                     register_ns,
                     inferred: step.inferred,
+                    shared: step.shared,
                 }),
                 (Hop::Inside, EventKind::Micro(_)) => self.awaited(path, window, step.event),
                 _ => {}
@@ -401,6 +430,13 @@ impl Log {
                 begin_ns: facts.begin_ns,
             });
         }
+    }
+}
+
+impl Seen {
+    /// It brought this request what it waited for, as far as it is known whom it brought that.
+    pub(crate) fn is_for(&self, request: RequestId) -> bool {
+        self.answers == 0 || self.answers == request
     }
 }
 

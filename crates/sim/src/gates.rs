@@ -53,23 +53,46 @@ impl Owned {
 /// The gates of a recording, by event.
 pub(crate) fn gates(log: &Log, index: &Index<'_>, causes: &[Cause]) -> Vec<Awaiting> {
     let owned = Owned::of(log);
-    let each = log.awaits.iter();
+    let each = log.awaits.iter().flat_map(|one| {
+        let parts = index.parts(one.loop_event);
+        let is_whole = parts.len() == 1;
+        let works = parts.filter(move |part| is_whole || log.works_for(*part, one.request));
+        works.map(move |part| (one, part))
+    });
     let mut all: Vec<_> = each
-        .filter_map(|one| gate(one, index, causes, &owned))
+        .filter_map(|(one, part)| gate(one, part, log, index, causes, &owned))
         .collect();
     all.sort_by_key(|one| (one.event, one.request));
     all.dedup_by_key(|one| (one.event, one.request));
     all
 }
 
-fn gate(awaited: &Awaited, index: &Index<'_>, causes: &[Cause], owned: &Owned) -> Option<Awaiting> {
-    let event = index.containing(awaited.loop_event)?;
-    let registrar = index.containing(awaited.registrar)?;
-    if registrar >= event {
+impl Log {
+    fn works_for(&self, event: EventIx, request: RequestId) -> bool {
+        let mut pieces = self.pieces_of(event as usize).iter();
+        pieces.any(|piece| piece.request == request)
+    }
+}
+
+/// The gate in one part of the loop event in which what was awaited ran.
+fn gate(
+    awaited: &Awaited,
+    event: EventIx,
+    log: &Log,
+    index: &Index<'_>,
+    causes: &[Cause],
+    owned: &Owned,
+) -> Option<Awaiting> {
+    let first = index.parts(awaited.loop_event).start;
+    let parts = index.parts(awaited.registrar);
+    // Where the request was at work last, it began to wait.
+    let is_own = |part: &EventIx| log.works_for(*part, awaited.request);
+    let registrar = parts.clone().rev().find(is_own).or(parts.last())?;
+    if registrar >= first {
         return None;
     }
     let mut others: Vec<EventIx> = owned
-        .between(awaited.request, registrar, event)
+        .between(awaited.request, registrar, first)
         .iter()
         .map(|own| own.1)
         .collect();

@@ -95,6 +95,15 @@ fn change() -> impl Strategy<Value = Scenario> {
     })
 }
 
+#[test]
+fn grown_traces_have_reads_with_several_answers() {
+    let parts = |seed| {
+        let (model, _) = grown(seed, 6_000);
+        model.events.iter().filter(|one| one.joins).count()
+    };
+    assert!((0..10).map(parts).sum::<usize>() > 0);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,

@@ -36,6 +36,7 @@
 
 mod agenda;
 mod ahead;
+mod answers;
 mod blocked;
 mod build;
 mod capture;

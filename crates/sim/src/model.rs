@@ -20,6 +20,8 @@ pub(crate) const NOT_RUNNING: usize = 4;
 pub(crate) const LOOP: usize = 5;
 /// Stands for no gate.
 pub(crate) const NO_GATE: u32 = u32::MAX;
+/// Stands for no connection.
+pub(crate) const NO_CONNECTION: u32 = u32::MAX;
 /// Stands for no request, or for one that was not answered.
 pub(crate) const NO_REQUEST: u32 = u32::MAX;
 
@@ -34,6 +36,8 @@ pub struct Model {
     pub(crate) gates: Vec<Gate>,
     pub(crate) requests: Vec<Request>,
     pub(crate) pool: Pool,
+    /// Connections on which one read may bring several answers.
+    pub(crate) connections: usize,
     /// Median of the leads of events that were ready while the loop was busy, and while it slept.
     pub(crate) lead_busy_ns: u64,
     pub(crate) lead_woken_ns: u64,
@@ -67,6 +71,11 @@ pub(crate) struct Event {
     pub lead_gc_ns: u64,
     /// What is collected in it.
     pub lead_gc_kind: Option<CollectionKind>,
+    /// The connection on which it brings an answer, where one read may bring several;
+    /// [`NO_CONNECTION`] for none.
+    pub connection: u32,
+    /// It came with the same read as the event before it.
+    pub joins: bool,
     /// The answer of the kernel with which it was told.
     pub turn: u32,
     /// As of [`crate::turns::Turn`].
@@ -206,9 +215,9 @@ impl Model {
         self.pool.jobs.len()
     }
 
-    /// Loop events.
+    /// Loop events, a read with several answers as one.
     pub fn events(&self) -> usize {
-        self.events.len()
+        self.events.iter().filter(|one| !one.joins).count()
     }
 
     /// Requests, those of warm-up included.

@@ -6,7 +6,9 @@
 //! its recorded place, and the only thing that can move is the order.
 
 mod driven;
+mod reads;
 mod shed;
+mod times;
 mod together;
 
 use bobtail_trace::record::Ns;
@@ -16,7 +18,7 @@ use crate::ahead::{Ahead, Aim};
 use crate::components::Components;
 use crate::gear::Gear;
 use crate::ledger::Ledger;
-use crate::model::{Action, EventIx, Model, NO_GATE, Phase, Trigger};
+use crate::model::{Action, EventIx, Model, NO_CONNECTION, NO_GATE, Phase, Trigger};
 use crate::pool::Line;
 use crate::scenario::{Scenario, scaled};
 use crate::shedding::Closed;
@@ -24,6 +26,7 @@ use crate::turns::in_order;
 use crate::uses::Uses;
 use driven::Driven;
 use shed::Sifted;
+use times::times;
 pub(crate) use together::replay_ahead;
 pub use together::replay_all;
 
@@ -85,7 +88,7 @@ fn replay_one(
     let mut run = Run::new(model, scenario, components);
     run.drive(scenario, components, Gear::own(), &ahead, 0);
     run.told = is_told.then(Vec::new);
-    run.run()
+    run.finish()
 }
 
 /// A request of a replay without a policy.
@@ -231,14 +234,14 @@ impl<'a> Run<'a> {
                 _ => arrivals.push(due),
             }
         }
-        self.agenda = Agenda::new(arrivals);
+        self.agenda = Agenda::new(arrivals, self.model.connections);
         done.into_iter().for_each(|due| self.agenda.be_done(due));
         timers
             .into_iter()
             .for_each(|due| self.agenda.set_timer(due));
     }
 
-    fn run(mut self) -> Replayed {
+    fn finish(mut self) -> Replayed {
         let mut batch: Vec<Due> = Vec::new();
         while self.turn(&mut batch) {}
         let requests = self.model.requests.iter().enumerate();
@@ -321,6 +324,9 @@ impl<'a> Run<'a> {
         };
         let polled_ns = ready_ns + poll_ns;
         batch.extend(std::iter::from_fn(|| self.agenda.take(polled_ns)));
+        if self.model.connections > 0 {
+            self.once_by_connection(batch);
+        }
         if let Some(done) = self.agenda.take_done(polled_ns) {
             let place = batch.partition_point(|due| *due < done);
             batch.insert(place, done);
@@ -328,8 +334,12 @@ impl<'a> Run<'a> {
         in_order(batch, &self.model.events);
         self.answered_with(ready_ns, batch);
         for due in batch.drain(..) {
-            self.execute(due);
             let known = &self.model.events[due.1 as usize];
+            if known.connection != NO_CONNECTION {
+                self.read(due, polled_ns);
+                continue;
+            }
+            self.execute(due);
             let taken_ns = match (known.is_job, known.takes_jobs) {
                 (_, true) => (self.now.saturating_sub(known.taken_before_ns)).max(self.began_ns),
                 (true, false) => self.began_ns.saturating_sub(known.taken_before_ns),
@@ -342,19 +352,36 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn execute(&mut self, (ready_ns, event): Due) {
+    fn execute(&mut self, due: Due) {
+        self.run(due, false);
+    }
+
+    /// The loop's way to an event that begins a callback.
+    fn lead_of(&self, (ready_ns, event): Due) -> u64 {
+        let known = &self.model.events[event as usize];
+        let woken = ready_ns > self.now;
+        match (woken == known.woken && !known.joins, woken) {
+            (true, _) => self.lead_ns[event as usize],
+            (false, true) => self.model.lead_woken_ns,
+            (false, false) => self.model.lead_busy_ns,
+        }
+    }
+
+    /// Runs an event, in a callback of its own or in that of the one before it.
+    fn run(&mut self, (ready_ns, event): Due, joins: bool) {
         let ix = event as usize;
         let known = &self.model.events[ix];
         self.readied_ns[ix] = ready_ns;
-        let woken = ready_ns > self.now;
-        let lead_ns = match (woken == known.woken, woken) {
-            (true, _) => self.lead_ns[ix],
-            (false, true) => self.model.lead_woken_ns,
-            (false, false) => self.model.lead_busy_ns,
+        let woken = ready_ns > self.now && !joins;
+        let lead_ns = if joins {
+            // Only what is collected before it.
+            self.lead_ns[ix].saturating_sub(known.lead_ns - known.lead_gc_ns)
+        } else {
+            self.lead_of((ready_ns, event))
         };
         self.now = self.now.max(ready_ns);
         let lead_ns = self.sifted_lead_ns(event, lead_ns);
-        self.lead(event, lead_ns, woken);
+        self.lead(event, lead_ns, woken, joins);
         self.began_ns = self.now;
         let begin_ns = self.now;
         for step in self.model.steps_of(event) {
@@ -434,6 +461,10 @@ impl<'a> Run<'a> {
         }
         match known.phase {
             Phase::Poll if known.is_job => self.agenda.be_done((ready_ns, event)),
+            Phase::Poll if known.connection != NO_CONNECTION => {
+                self.agenda
+                    .wait_for_answer((ready_ns, event), known.connection);
+            }
             Phase::Poll => self.agenda.wait((ready_ns, event)),
             Phase::Timers => self.agenda.set_timer((ready_ns, event)),
             Phase::Check => {
@@ -446,34 +477,4 @@ impl<'a> Run<'a> {
             }
         }
     }
-}
-
-/// Under a scenario: of steps, of the leads of events, and of their delays.
-fn times(
-    model: &Model,
-    scenario: &Scenario,
-    components: &Components,
-) -> (Vec<u64>, Vec<u64>, Vec<u64>) {
-    let routes = scenario.by_route(components);
-    let resources = scenario.by_resource(components);
-    let duration_ns = model.works().map(|(work_ns, route)| {
-        let classes = work_ns.iter().zip(&routes[route]);
-        let scaled = classes.map(|(&part_ns, &factor)| scaled(part_ns, factor));
-        scaled.sum()
-    });
-    let events = model.events.iter();
-    let lead_ns = events
-        .clone()
-        .map(|one| one.lead_ns - one.lead_gc_ns + scaled(one.lead_gc_ns, scenario.work.gc));
-    let delay_ns = events.map(|one| {
-        let factor = scenario.of_wait(&one.wait, &resources);
-        match one.trigger {
-            Trigger::Released { delay_ns } => scaled(delay_ns, factor),
-            Trigger::Job { job } => scaled(model.pool.jobs[job as usize].run_ns, factor),
-            Trigger::Arrival {
-                at_ns, since_ns, ..
-            } => scaled(at_ns - since_ns, factor),
-        }
-    });
-    (duration_ns.collect(), lead_ns.collect(), delay_ns.collect())
 }

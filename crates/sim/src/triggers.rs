@@ -4,6 +4,8 @@
 //! for since when; else the last write to the connection asked for it. What none of these explains
 //! came from outside, at its own time.
 
+use std::ops::Range;
+
 use bobtail_trace::record::{EventId, LoopKind, Ns, RequestId};
 
 use crate::capture::{Hopped, Log, Seen};
@@ -34,9 +36,20 @@ impl<'a> Index<'a> {
     }
 
     /// The loop event that an event is or runs in: numbers are given out in the order of begins.
+    /// The last part, where it is a read with several answers.
     pub(crate) fn containing(&self, id: EventId) -> Option<EventIx> {
         let after = self.events.partition_point(|seen| seen.ended.event <= id);
         after.checked_sub(1).map(|ix| ix as EventIx)
+    }
+
+    /// All parts of it.
+    pub(crate) fn parts(&self, id: EventId) -> Range<EventIx> {
+        let Some(last) = self.containing(id) else {
+            return 0..0;
+        };
+        let joined = self.events[..=last as usize].iter().rev();
+        let joined = joined.take_while(|seen| seen.joins).count();
+        last - joined as EventIx..last + 1
     }
 
     /// The loop event in which `owner` did something at that time, or the last one before it.
@@ -45,7 +58,7 @@ impl<'a> Index<'a> {
             let ended = &self.events[*ix as usize].ended;
             (ended.begin_ns..=ended.end_ns).contains(&at_ns)
         };
-        if let Some(ix) = self.containing(owner).filter(within) {
+        if let Some(ix) = self.parts(owner).find(within) {
             return Some((ix, at_ns));
         }
         let after = self
@@ -94,7 +107,7 @@ fn earlier(seen: &Seen, hop: Option<&Hopped>) -> Option<(EventId, Ns)> {
 /// What the kernel had told already, nothing later brought about: of two requests that ask on one
 /// connection, one may ask while the answer to the other waits for its turn.
 fn may_cause(seen: &Seen, at_ns: Ns) -> bool {
-    seen.ended.kind != LoopKind::Read || at_ns <= seen.polled_ns
+    seen.ended.kind != LoopKind::Read || seen.answers != 0 || at_ns <= seen.polled_ns
 }
 
 /// A client sends when it likes; that it takes more is an answer to a write.
@@ -158,7 +171,8 @@ pub(crate) fn ready_ns(seen: &Seen, cause: &Cause) -> Ns {
 /// before a deduced one, then the earliest, since who came later waited for another's work.
 fn best_hops(log: &Log, index: &Index<'_>) -> Vec<(EventIx, Hopped)> {
     let of = |hop: &Hopped| {
-        let event = index.containing(hop.event)?;
+        let mut parts = index.parts(hop.event);
+        let event = parts.find(|ix| log.events[*ix as usize].is_for(hop.request))?;
         may_cause(&log.events[event as usize], hop.register_ns).then_some((event, *hop))
     };
     let mut hops: Vec<(EventIx, Hopped)> = log.hops.iter().filter_map(of).collect();

@@ -47,6 +47,8 @@ pub(crate) fn stand_in_line(events: &[Seen], causes: &[Cause], ready_ns: &mut [N
             seen.ended.ready_ns.is_some() && seen.ended.ready_quality == ReadyQuality::Exact;
         let is_of_more = is_of_more(seen, ready_ns[ix]);
         let told_ns = match after {
+            // Of each answer it is told when it came.
+            _ if seen.answers != 0 => ready_ns[ix],
             Some((turn, after_ns)) if turn == seen.turn && (!is_exact || is_of_more) => {
                 ready_ns[ix].min(after_ns)
             }
@@ -57,7 +59,9 @@ pub(crate) fn stand_in_line(events: &[Seen], causes: &[Cause], ready_ns: &mut [N
             Cause::Earlier { at_ns, .. } => at_ns,
             Cause::Outside { after, .. } => after.map_or(0, |(_, at_ns)| at_ns),
         };
-        let earliest_ns = caused_ns.max(seen.polled_before_ns + 1);
+        // A read takes all that is there.
+        let told_before_ns = seen.polled_before_ns.max(seen.read_before_ns);
+        let earliest_ns = caused_ns.max(told_before_ns + 1);
         ready_ns[ix] = told_ns.max(earliest_ns).min(seen.ended.begin_ns);
         after = Some((seen.turn, ready_ns[ix]));
     }

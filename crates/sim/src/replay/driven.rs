@@ -100,7 +100,7 @@ impl Run<'_> {
     }
 
     /// The loop's way to a callback.
-    pub(super) fn lead(&mut self, event: EventIx, lead_ns: u64, woken: bool) {
+    pub(super) fn lead(&mut self, event: EventIx, lead_ns: u64, woken: bool, joins: bool) {
         let Some(driven) = &mut self.driven else {
             self.now += lead_ns;
             return;
@@ -125,7 +125,7 @@ impl Run<'_> {
         } else {
             pace.work(lead_ns - gc_ns);
         }
-        if known.phase == Phase::Poll {
+        if known.phase == Phase::Poll && !joins {
             pace.dispatch(known.is_of_pool());
         }
         self.now = pace.at_ns();

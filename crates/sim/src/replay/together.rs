@@ -32,7 +32,7 @@ pub(crate) fn replay_ahead(
     let run = |number: usize, gear: Gear| {
         let mut run = Run::new(&models[number], scenario, components);
         run.drive(scenario, components, gear, ahead, number);
-        run.run()
+        run.finish()
     };
     match lever.filter(|lever| lever.is_shared && models.len() > 1) {
         Some(lever) => {
