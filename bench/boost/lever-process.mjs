@@ -5,13 +5,13 @@
 // A process of its own, at the priority of what it stands for: the experiment's yields to
 // databases.
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { findLever } from '../../packages/bobtail/dist/cli/boost/lever.js';
+import { memoryPlace } from '../../packages/bobtail/dist/cli/boost/memory-place.js';
 
 const drive = JSON.parse(process.argv[2]);
-const folder = mkdtempSync(join(tmpdir(), 'bobtail-bench-lever-'));
+const folder = mkdtempSync(join(memoryPlace(), 'bobtail-bench-lever-'));
 const lever = await findLever({ actuator: drive.actuator }, drive, folder);
 process.stdout.write(`${JSON.stringify({ drive: lever.drive, refused: lever.refused })}\n`);
 for await (const _ of createInterface({ input: process.stdin })) {

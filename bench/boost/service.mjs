@@ -1,12 +1,12 @@
 // A service whose driver shares a lever with others, on the core of the servers.
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { canonicalPolicy } from '../../packages/bobtail/dist/cli/analysis.js';
 import { readDriverFiles } from '../../packages/bobtail/dist/cli/boost/driver-file.js';
 import { boostEnv } from '../../packages/bobtail/dist/cli/boost/environment.js';
+import { memoryPlace } from '../../packages/bobtail/dist/cli/boost/memory-place.js';
 import { summarize } from '../../packages/bobtail/dist/cli/boost/summary.js';
 import { cpuNs, descendants, LOAD_CORE, SERVER_CORE, threadNs } from '../harness/cpu.mjs';
 import { Connections } from '../harness/open-loop.mjs';
@@ -51,7 +51,7 @@ export class Service {
 /** A service under a policy; `flags` are of its Node. */
 export class BoostedService extends Service {
   static async start({ service, policy, flags = [], seed, workers, node, environment, drive }) {
-    const folder = mkdtempSync(join(tmpdir(), 'bobtail-bench-boost-'));
+    const folder = mkdtempSync(join(memoryPlace(), 'bobtail-bench-boost-'));
     const told = { ...drive, policy: canonicalPolicy(policy) };
     const env = { ...boostEnv(folder, told), ...serviceEnv({ seed, workers, environment }) };
     try {

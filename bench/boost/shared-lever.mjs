@@ -6,7 +6,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { readDriverFiles } from '../../packages/bobtail/dist/cli/boost/driver-file.js';
 import { boostEnv } from '../../packages/bobtail/dist/cli/boost/environment.js';
 import { parseDrive } from '../../packages/bobtail/dist/cli/boost/flags.js';
+import { memoryPlace } from '../../packages/bobtail/dist/cli/boost/memory-place.js';
 import { LOAD_CORE, ordinaryPriority, SERVER_CORE } from '../harness/cpu.mjs';
 import { Running } from './running.mjs';
 
@@ -95,7 +95,7 @@ export class SharedLever {
   }
 
   async #holdOnce(policy) {
-    const folder = mkdtempSync(join(tmpdir(), 'bobtail-bench-hold-'));
+    const folder = mkdtempSync(join(memoryPlace(), 'bobtail-bench-hold-'));
     const env = boostEnv(folder, { ...this.drive, policy });
     const running = await Running.start([join(here, 'idle.mjs')], { env, core: LOAD_CORE });
     const stop = async () => {

@@ -89,7 +89,7 @@ class DrivenRun {
     const { command } = this.#subject;
     const before = await this.#arm.raised();
     const started = this.#arm.start({ command, env: process.env });
-    const env = boostEnv(this.#folder.path, this.#arm.drive, started.env);
+    const env = boostEnv(this.#folder.told, this.#arm.drive, started.env);
     const service = await startService(started.command, env, this.#folder.output('service'));
     const kill = (): void => service.signalAll('SIGKILL');
     process.once('exit', kill);
@@ -112,7 +112,7 @@ class DrivenRun {
     const listening = await this.#listening(service, listenMs);
     if (!service.running) return this.#ended(service);
     if (listening === undefined) return lost('time', didNotListen(listenMs));
-    const [refusal] = refusals(readDriverFiles(this.#folder.path));
+    const [refusal] = refusals(readDriverFiles(this.#folder.told));
     if (refusal !== undefined) return lost('change', refusal.refused);
     const output = this.#folder.output('load');
     const load = await LoadCommand.start(this.#subject.onPort, listening, output);
@@ -159,7 +159,7 @@ class DrivenRun {
   #boosted(raised: readonly Raised[]): Boosted {
     const { drive } = this.#arm;
     if (drive === null) return { boosts: 0, boostedShare: 0, energyRelative: null };
-    const files = readDriverFiles(this.#folder.path);
+    const files = readDriverFiles(this.#folder.told);
     const { boostedShare, energy, counters } = summarize(drive, files, { ...NOTHING_SEEN, raised });
     return {
       boosts: counters?.boosts ?? 0,
@@ -169,12 +169,12 @@ class DrivenRun {
   }
 
   #moment(service: ProcessGroup): CountedMoment {
-    const counted = readLatencies(this.#folder.path);
+    const counted = readLatencies(this.#folder.told);
     return { ...readUsage(service.pid), atMs: performance.now(), counted };
   }
 
   async #listening(service: ProcessGroup, withinMs: number): Promise<Listening | undefined> {
-    const find = (): Listening | undefined => readListening(this.#folder.path)[0];
+    const find = (): Listening | undefined => readListening(this.#folder.told)[0];
     const isOver = (): boolean =>
       find() !== undefined || !service.running || this.#limits.signal.aborted;
     await this.#until(isOver, withinMs);

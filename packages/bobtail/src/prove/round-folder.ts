@@ -6,6 +6,7 @@
 import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { memoryPlace } from '../cli/boost/memory-place';
 import { lastWords } from './last-words';
 
 /** Who prints in a run. */
@@ -14,10 +15,13 @@ export type Speaker = 'service' | 'load';
 /** The folder of one run. */
 export class RoundFolder {
   readonly path: string;
+  /** Where the service tells what it does while it is asked. */
+  readonly told: string;
   readonly #logs: Readonly<Record<Speaker, number>>;
 
   private constructor() {
     this.path = mkdtempSync(join(tmpdir(), 'bobtail-round-'));
+    this.told = mkdtempSync(join(memoryPlace(), 'bobtail-round-'));
     this.#logs = { service: this.#open('service'), load: this.#open('load') };
   }
 
@@ -28,7 +32,7 @@ export class RoundFolder {
       return await use(folder);
     } finally {
       Object.values(folder.#logs).forEach((fd) => void closeSync(fd));
-      rmSync(folder.path, { recursive: true, force: true });
+      for (const path of [folder.path, folder.told]) rmSync(path, { recursive: true, force: true });
     }
   }
 

@@ -3,7 +3,7 @@
  *
  * Of root one place that is known, on a tmpfs as `/run` mostly is: a kill of a whole control group
  * ends a boost, its bobtaild and the guard alike, and nobody would look through temporary folders.
- * Users without such a place have those; few of them can move a lever at all.
+ * Others have a place in memory that is not looked through; few of them can move a lever at all.
  */
 import {
   accessSync,
@@ -14,9 +14,9 @@ import {
   readdirSync,
   readFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hasCode } from '../failure';
+import { memoryPlace } from './memory-place';
 
 const OF_ROOT = '/run/bobtail-boost';
 const NAME = /^bobtail-(?:boost|prove|doctor)-(\d+)-(\d+)-/;
@@ -44,7 +44,7 @@ export function knownPlace(): string | undefined {
 /** How the folder of this process begins. A number of a process is used again, a start is not. */
 export function folderPrefix(name: RunName): string {
   const own = `bobtail-${name}-${process.pid}-${startOf(process.pid) ?? 0}-`;
-  return join(knownPlace() ?? tmpdir(), own);
+  return join(knownPlace() ?? memoryPlace(), own);
 }
 
 /** Folders whose command has ended; none where there is no place that is known. */
