@@ -54,8 +54,7 @@ try {
   for (const beside of ['nothing', 'a log that is flushed']) {
     const log = join(places[0], 'log');
     const busy = beside === 'nothing' ? null : spawn(process.execPath, ['-e', BUSY, log]);
-    const times = await timesIn(places);
-    busy?.kill('SIGTERM');
+    const times = await timesIn(places).finally(() => busy?.kill('SIGTERM'));
     for (const [at, all] of times.entries()) {
       const figures = [0.5, 0.99, 1].map((share) => all[Math.ceil(share * all.length) - 1]);
       const place = at === 0 ? 'disk' : 'memory';

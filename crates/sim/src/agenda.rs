@@ -56,14 +56,7 @@ impl Agenda {
     /// line already.
     pub(crate) fn read(&mut self, connection: u32, until_ns: Ns, told_ns: Ns) -> Vec<Due> {
         let answers = &mut self.answers[connection as usize];
-        let is_there = |due: &Reverse<Due>| due.0.0 <= until_ns;
-        let there = std::iter::from_fn(|| {
-            answers
-                .peek()
-                .is_some_and(is_there)
-                .then(|| answers.pop())?
-        });
-        let there: Vec<Due> = there.map(|due| due.0).collect();
+        let there: Vec<Due> = std::iter::from_fn(|| take_due(answers, until_ns)).collect();
         let in_line = there.iter().filter(|due| due.0 > told_ns);
         self.read.extend(in_line.map(|due| due.1));
         self.forget_read();
@@ -85,11 +78,7 @@ impl Agenda {
 
     /// Takes the next job that is done by then.
     pub(crate) fn take_done(&mut self, until_ns: Ns) -> Option<Due> {
-        let is_done = self.done.peek().is_some_and(|due| due.0.0 <= until_ns);
-        if is_done {
-            return self.done.pop().map(|due| due.0);
-        }
-        None
+        take_due(&mut self.done, until_ns)
     }
 
     pub(crate) fn set_timer(&mut self, due: Due) {
@@ -142,14 +131,13 @@ impl Agenda {
 
     /// Takes the next timer that is due by then.
     pub(crate) fn take_timer(&mut self, until_ns: Ns) -> Option<Due> {
-        let is_due = self
-            .next_timer_ns()
-            .is_some_and(|due_ns| due_ns <= until_ns);
-        if is_due {
-            return self.timers.pop().map(|due| due.0);
-        }
-        None
+        take_due(&mut self.timers, until_ns)
     }
+}
+
+fn take_due(line: &mut BinaryHeap<Reverse<Due>>, until_ns: Ns) -> Option<Due> {
+    let is_due = line.peek().is_some_and(|due| due.0.0 <= until_ns);
+    is_due.then(|| line.pop())?.map(|due| due.0)
 }
 
 #[cfg(test)]

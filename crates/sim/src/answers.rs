@@ -5,9 +5,9 @@
 //! not even asked for. Taken for one event, ready with its last byte, such a read kept requests
 //! waiting in every replay for as long as the recorded loop had been busy.
 
-use bobtail_trace::record::{LoopKind, Ns, RequestId};
+use bobtail_trace::record::{Ns, RequestId};
 
-use crate::capture::{Hopped, Log, Seen};
+use crate::capture::{Hopped, Log, Seen, is_answer};
 use crate::triggers::Index;
 
 /// An answer that came with a read.
@@ -49,8 +49,7 @@ impl Log {
             let ix = index.containing(hop.event)? as usize;
             let ended = &self.events[ix].ended;
             let is_asked = !hop.shared && hop.register_ns < ended.ready_ns?;
-            let is_answer = ended.kind == LoopKind::Read && !ended.on_server;
-            (is_answer && is_asked).then_some((ix, *hop))
+            (is_answer(ended) && is_asked).then_some((ix, *hop))
         });
         let mut hops: Vec<_> = of_read.collect();
         // Of a request that asked twice the first time, and what was seen before what was deduced.

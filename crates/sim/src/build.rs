@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bobtail_graph::EventKind;
 use bobtail_trace::record::{HandleId, LoopKind, Ns, ReadyQuality, RequestId, StringId};
 
-use crate::capture::{Log, Seen};
+use crate::capture::{Log, Seen, is_answer};
 use crate::components::Components;
 use crate::gates::{Awaiting, gates};
 use crate::model::{
@@ -242,7 +242,7 @@ impl<'a> Build<'a> {
                 .kind_of(seen.ended.begin_ns - lead_ns, seen.ended.begin_ns)
                 .filter(|_| seen.lead_gc_ns > 0),
             connection: match trigger {
-                Trigger::Released { .. } if is_answer(seen) => {
+                Trigger::Released { .. } if is_answer(&seen.ended) => {
                     let number = self.connections.get(&seen.ended.handle);
                     number.copied().unwrap_or(NO_CONNECTION)
                 }
@@ -383,10 +383,6 @@ impl<'a> Build<'a> {
             .reduce(|(from, to), (source, sink)| (from.min(source), to.max(sink)))
             .unwrap_or((0, 0))
     }
-}
-
-fn is_answer(seen: &Seen) -> bool {
-    seen.ended.kind == LoopKind::Read && !seen.ended.on_server
 }
 
 fn shared_connections(log: &Log) -> HashMap<HandleId, u32> {

@@ -246,7 +246,7 @@ impl Capture {
     }
 
     fn read_before_ns(&mut self, ended: &Ended) -> Ns {
-        if ended.kind != LoopKind::Read || ended.on_server {
+        if !is_answer(ended) {
             return 0;
         }
         let before = self.read_ns.insert(ended.handle, ended.begin_ns);
@@ -438,6 +438,11 @@ impl Seen {
     pub(crate) fn is_for(&self, request: RequestId) -> bool {
         self.answers == 0 || self.answers == request
     }
+}
+
+/// A read of what this process asked for, from somebody who is no client.
+pub(crate) fn is_answer(ended: &Ended) -> bool {
+    ended.kind == LoopKind::Read && !ended.on_server
 }
 
 fn is_job(seen: &Seen) -> bool {

@@ -6,6 +6,8 @@
 //! continuation is waited for. That what was not awaited at all (a log line) is waited for as well
 //! matters only where the change makes it the slowest.
 
+use std::ops::Range;
+
 use bobtail_trace::record::{Ns, RequestId};
 
 use crate::capture::{Awaited, Log};
@@ -54,10 +56,8 @@ impl Owned {
 pub(crate) fn gates(log: &Log, index: &Index<'_>, causes: &[Cause]) -> Vec<Awaiting> {
     let owned = Owned::of(log);
     let each = log.awaits.iter().flat_map(|one| {
-        let parts = index.parts(one.loop_event);
-        let is_whole = parts.len() == 1;
-        let works = parts.filter(move |part| is_whole || log.works_for(*part, one.request));
-        works.map(move |part| (one, part))
+        let parts = log.parts_for(one.request, index.parts(one.loop_event));
+        parts.map(move |part| (one, part))
     });
     let mut all: Vec<_> = each
         .filter_map(|(one, part)| gate(one, part, log, index, causes, &owned))
@@ -68,9 +68,17 @@ pub(crate) fn gates(log: &Log, index: &Index<'_>, causes: &[Cause]) -> Vec<Await
 }
 
 impl Log {
-    fn works_for(&self, event: EventIx, request: RequestId) -> bool {
-        let mut pieces = self.pieces_of(event as usize).iter();
-        pieces.any(|piece| piece.request == request)
+    /// Of the parts of a loop event those that work for a request; all of it where it is whole.
+    fn parts_for(
+        &self,
+        request: RequestId,
+        parts: Range<EventIx>,
+    ) -> impl DoubleEndedIterator<Item = EventIx> + '_ {
+        let is_whole = parts.len() == 1;
+        parts.filter(move |part| {
+            let mut pieces = self.pieces_of(*part as usize).iter();
+            is_whole || pieces.any(|piece| piece.request == request)
+        })
     }
 }
 
@@ -86,8 +94,8 @@ fn gate(
     let first = index.parts(awaited.loop_event).start;
     let parts = index.parts(awaited.registrar);
     // Where the request was at work last, it began to wait.
-    let is_own = |part: &EventIx| log.works_for(*part, awaited.request);
-    let registrar = parts.clone().rev().find(is_own).or(parts.last())?;
+    let own = log.parts_for(awaited.request, parts.clone()).next_back();
+    let registrar = own.or(parts.last())?;
     if registrar >= first {
         return None;
     }

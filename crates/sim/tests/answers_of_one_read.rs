@@ -3,7 +3,7 @@
 mod replayed;
 
 use bobtail_sim::{Components, Scenario};
-use replayed::{check, latencies};
+use replayed::{check, latencies, resource};
 
 /// One after the other asks; the other end needs 1 ms for each answer.
 const TOGETHER: &str = r#"
@@ -92,9 +92,7 @@ fn a_loop_that_is_done_later_reads_them_together_as_before() {
 fn each_answer_takes_its_share_of_the_other_end() {
     // Of a slower one the second answer is there after 9.5 + 8 x 0.25 ms, the first after 8.5 + 2.
     let slow = |scenario: &mut Scenario, components: &Components| {
-        let names = components.resources();
-        let redis = names.iter().position(|name| name == "redis:6379");
-        *scenario.of_resource(redis.expect("it is asked") as u32) = 8.0;
+        *scenario.of_resource(resource(components, "redis:6379")) = 8.0;
     };
     assert_eq!(
         latencies(AFTER_A_HOG, slow),

@@ -4,12 +4,7 @@ mod replayed;
 
 use bobtail_sim::{Components, Model, Refusal, Scenario, parse, replay};
 use bobtail_testkit::draw;
-use replayed::{capture, check, latencies};
-
-fn resource(components: &Components, name: &str) -> u32 {
-    let at = components.resources().iter().position(|one| one == name);
-    at.expect("the resource is there") as u32
-}
+use replayed::{capture, check, latencies, resource};
 
 fn route(components: &Components, name: &str) -> u32 {
     components

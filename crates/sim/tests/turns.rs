@@ -1,5 +1,6 @@
 //! In which order the loop runs what is ready, on drawn traces.
 
+#[allow(dead_code, reason = "other tests use the rest")]
 mod replayed;
 
 use bobtail_sim::{Components, Scenario};

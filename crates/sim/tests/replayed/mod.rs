@@ -40,3 +40,9 @@ pub fn check(
     assert_eq!(latencies(drawing, |_, _| {}), recorded);
     assert_eq!(latencies(drawing, change), expected);
 }
+
+/// The number of a resource.
+pub fn resource(components: &Components, name: &str) -> u32 {
+    let at = components.resources().iter().position(|one| one == name);
+    at.expect("the resource is there") as u32
+}
