@@ -18,6 +18,7 @@
 //! | `capture` | records in, everything that had the loop out |
 //! | `model`, `build` | the dependencies, as the loop will run them |
 //! | `triggers`, `gates`, `turns` | what makes an event ready; what an `await` waits for; order |
+//! | `answers` | a read that brought answers to several requests, cut into one part for each |
 //! | `steps` | what an event does, cut where something depends on it |
 //! | `pool` | the threads of libuv |
 //! | `components`, `scenario` | what can be changed, and by how much |
