@@ -2,9 +2,10 @@
 
 use bobtail_control::cpufreq::min_max::CpufreqMinMax;
 use bobtail_control::cpufreq::userspace::CpufreqUserspace;
+use bobtail_control::gauge::{Effort, Gauge};
 use bobtail_control::latency::measure_latency;
 use bobtail_control::topology::frequency_domains;
-use bobtail_control::{Actuator, Asked, ControlError, SavedState};
+use bobtail_control::{Actuator, Asked, ControlError, LeverKind, SavedState};
 use bobtail_policy::Speed;
 use bobtail_testkit::fake_kernel::{FakeKernel, FakePolicy, Fault};
 use one_cpu::{ClaimGauge, PAPER, POLICY, file, one_cpu, only_domain};
@@ -328,6 +329,37 @@ fn a_lever_that_does_nothing_fails_its_test() {
     let error = lever.self_test(&mut gauge).unwrap_err();
     assert!(matches!(error, ControlError::Ignored { .. }), "{error}");
     kernel.mend(&file("scaling_setspeed"));
+    assert_eq!(kernel.texts(), before);
+}
+
+/// Says one rate after the other.
+struct RatesGauge(std::array::IntoIter<f64, 4>);
+
+impl Gauge for RatesGauge {
+    fn rate(&mut self, _: LeverKind, _: &[u32], _: Effort) -> Result<f64, ControlError> {
+        Ok(self.0.next().expect("no more than four looks"))
+    }
+}
+
+#[test]
+fn a_lever_that_seems_to_work_only_while_others_do_fails_its_test() {
+    let (kernel, domain) = one_cpu();
+    let before = kernel.texts();
+    let mut lever = CpufreqUserspace::open(&kernel.host(), &domain, &[0], &PAPER).unwrap();
+    // Somebody takes half of the CPU while it is at base for the first time, or the second.
+    for rates in [[0.5, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 0.5]] {
+        let error = lever
+            .self_test(&mut RatesGauge(rates.into_iter()))
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cpufreq-userspace does nothing: expected 1.54 times the speed, found 1.00"
+        );
+    }
+    // The smaller of what it was seen to bring is told.
+    let mut gauge = RatesGauge([1.0, 1.6, 1.5, 1.0].into_iter());
+    let test = lever.self_test(&mut gauge).unwrap();
+    assert_eq!(test.measured, Some(1.5));
     assert_eq!(kernel.texts(), before);
 }
 
