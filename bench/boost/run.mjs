@@ -132,11 +132,13 @@ function describe() {
   const host = `${cpus()[0].model}, ${cpus().length} CPUs, Linux ${release()}`;
   const { requests: count, latency } = values;
   const path = join(values.out, 'about.json');
-  const before = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).tuned : {};
+  const before = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
   const own = Object.fromEntries(services.map((service) => [service, tuned(service)]));
-  // Also of services that ran before.
-  const flags = typeof before === 'string' ? own : { ...before, ...own };
-  const about = { node: version.trim(), host, requests: Number(count), tuned: flags, latency };
+  // Also of services that ran before, and where.
+  const flags = typeof before.tuned === 'string' ? own : { ...before.tuned, ...own };
+  const hosts = [...new Set([...(before.host?.split('; ') ?? []), host])].join('; ');
+  const requests = Number(count);
+  const about = { node: version.trim(), host: hosts, requests, tuned: flags, latency };
   writeFileSync(path, `${JSON.stringify(about, null, 2)}\n`);
 }
 
