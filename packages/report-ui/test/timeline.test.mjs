@@ -34,28 +34,30 @@ const SCENE = `
   -20ms open 1 server
   -20ms open 2 server
   -20ms open 3 server
-  -20ms poll for=20ms
-  0ms   begin #1 read handle=1 ready=0ms
+  -20ms poll for=10ms
+  -10ms begin #1 other
+  -1ms  end
+  0ms   begin #2 read handle=1 ready=0ms
         source 1 "GET%20/slow"
         at "slow /srv/slow.js:7"
   1ms   register pool op=1 "fs.read%20/data"
   1.2ms register pool op=2 "fs.read%20/more"
   2ms   end
-  2ms   begin #2 read handle=2 ready=1ms
+  2ms   begin #3 read handle=2 ready=1ms
         source 2 "GET%20/blocks"
         at "block /srv/block.js:3"
   4ms   gc mark for=3ms
   9ms   work span=1ms jit=500us ic=250us
   9.5ms sink 2 200
   10ms  end
-  10ms  begin #3 read handle=3 ready=3ms
+  10ms  begin #4 read handle=3 ready=3ms
         source 3 "GET%20/third"
   10.5ms gc scavenge for=500us
   12ms  sink 3 200
         end
-  12ms  begin #4 pool op=2 ready=8ms run=4ms
+  12ms  begin #5 pool op=2 ready=8ms run=4ms
   13ms  end
-  13ms  begin #5 pool op=1 ready=6ms run=4ms
+  13ms  begin #6 pool op=1 ready=6ms run=4ms
   15ms  work span=1ms ic=800us
   16ms  not-running for=500us
   18ms  sink 1 200
@@ -65,6 +67,7 @@ const SCENE = `
 /** What of it the timeline of the slow one must show. */
 const SHOWN = {
   runs: [
+    ms(-1.8, -1, { own: false, title: 'other 800 µs' }),
     ms(0, 2, { own: true, title: 'GET /slow slow /srv/slow.js:7 2.00 ms' }),
     ms(2, 10, { own: false, title: 'GET /blocks block /srv/block.js:3 8.00 ms' }),
     ms(10, 12, { own: false, title: 'GET /third read 2.00 ms' }),

@@ -6,6 +6,7 @@ import { countOf, formatDuration } from '../../../bobtail/src/cli/text/units';
 import type { Interruption, Request, Run } from '../data/request';
 import {
   clamped,
+  isBusy,
   layoutTimeline,
   moved,
   type Span,
@@ -213,7 +214,7 @@ function RunsTable({ request, span }: { request: Request; span: Span }) {
     one.beginNs < span.toNs && one.beginNs + one.durationNs > span.fromNs;
   const rows = [
     ...timeline.runs
-      .filter((run) => seen(run) && run.type !== 'other' && run.type !== 'poll')
+      .filter((run) => seen(run) && isBusy(run))
       .map((run) => ({ ...run, lane: 'loop', what: nameOf(run, home) })),
     ...timeline.interruptions
       .filter(seen)

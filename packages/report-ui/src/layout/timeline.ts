@@ -86,10 +86,7 @@ export function layoutTimeline(request: Request, span: Span, width: number): Tim
     ticks: x
       .ticks(Math.max(2, Math.floor((right - left) / TICK_WIDTH)))
       .map((atNs) => ({ x: x(atNs), atNs })),
-    runs: inLane(
-      timeline.runs.filter(({ type }) => type !== 'poll' && type !== 'other'),
-      laneOf('loop'),
-    ),
+    runs: inLane(timeline.runs.filter(isBusy), laneOf('loop')),
     interruptions: inLane(timeline.interruptions, laneOf('gc, jit, ic')),
     jobs,
     ...waitingArea(request, laneOf('waiting'), within),
@@ -100,6 +97,14 @@ export function layoutTimeline(request: Request, span: Span, width: number): Tim
       to: box.y + PATH_HEIGHT / 2,
     })),
   };
+}
+
+/**
+ * Whether the loop had something in hand, or what it had is lost. By its event, not by its type:
+ * `other` is the kind of some callbacks, the main script among them, and also what is between two.
+ */
+export function isBusy({ event, type }: Run): boolean {
+  return event !== 0 || type === 'lost';
 }
 
 interface Timed {
