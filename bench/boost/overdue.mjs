@@ -1,4 +1,4 @@
-// What the threads of a service do while it answers nobody for long.
+// What the threads of a service, and those it asks, do while it answers nobody for long.
 //
 // Once in some hundreds of turns nobody is answered for a tenth of a second or two, whatever the
 // arm, while no CPU stands still. That decides p99.9 of a round, so it is looked at while it lasts.
@@ -7,6 +7,7 @@ import { descendants } from '../harness/cpu.mjs';
 
 /** Longer than a collection of the whole heap takes. */
 export const OVERDUE_MS = 90;
+const DATABASES = ['postgres', 'redis-server'];
 
 /** A file of procfs; `-` where its thread has ended or may not be looked at. */
 function read(path) {
@@ -18,16 +19,32 @@ function read(path) {
   }
 }
 
-/** Each thread of a process and of those it started: name, state, what it waits in, CPU time. */
+/** Each thread of a process: name, state, what it waits in, CPU time. */
+function threadsOf(pid) {
+  return readdirSync(`/proc/${pid}/task`).map((thread) => {
+    const place = `/proc/${pid}/task/${thread}`;
+    const [, , state] = /^(\d+) \(.*\) (\S)/.exec(read(`${place}/stat`)) ?? [];
+    const [ranNs, waitedNs] = read(`${place}/schedstat`).split(' ').map(Number);
+    const [call] = read(`${place}/syscall`).split(' ');
+    const name = read(`${place}/comm`);
+    return { thread: Number(thread), name, state, call, ranNs, waitedNs };
+  });
+}
+
+/** Threads of a process and of those it started. */
 export function threadsNow(pid) {
-  return [pid, ...descendants(pid)].flatMap((one) =>
-    readdirSync(`/proc/${one}/task`).map((thread) => {
-      const place = `/proc/${one}/task/${thread}`;
-      const [, , state] = /^(\d+) \(.*\) (\S)/.exec(read(`${place}/stat`)) ?? [];
-      const [ranNs, waitedNs] = read(`${place}/schedstat`).split(' ').map(Number);
-      const [call] = read(`${place}/syscall`).split(' ');
-      const name = read(`${place}/comm`);
-      return { thread: Number(thread), name, state, call, ranNs, waitedNs };
-    }),
-  );
+  return [pid, ...descendants(pid)].flatMap(threadsOf);
+}
+
+/**
+ * Processes of the databases that have something in hand: PostgreSQL writes what each does into
+ * its title, and most are `idle`. Whose title tells nothing is told in any case.
+ */
+export function databasesNow() {
+  return descendants(process.pid).flatMap((pid) => {
+    const isDatabase = DATABASES.includes(read(`/proc/${pid}/comm`));
+    const title = read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim();
+    if (!isDatabase || title.endsWith(' idle')) return [];
+    return threadsOf(pid).map((thread) => ({ ...thread, title }));
+  });
 }

@@ -10,7 +10,7 @@ import { openLoop } from '../harness/open-loop.mjs';
 import { disturbedBy, windowsAround } from '../harness/stalls.mjs';
 import { quartiles } from '../harness/statistics.mjs';
 import { BASE, BASE_POLICY, environmentOf, flagsOf } from './arms.mjs';
-import { OVERDUE_MS, threadsNow } from './overdue.mjs';
+import { databasesNow, OVERDUE_MS, threadsNow } from './overdue.mjs';
 import { RecordedService } from './recorded-service.mjs';
 import { BoostedService } from './service.mjs';
 import { SharedLever } from './shared-lever.mjs';
@@ -114,7 +114,8 @@ class Contender {
   #lookAtOverdue(overdueMs) {
     const threads = threadsNow(this.service.running.child.pid);
     const turn = this.tally.each('sent').length;
-    this.overdue.push({ turn, atMs: performance.now(), overdueMs, threads });
+    const looked = { threads, databases: databasesNow() };
+    this.overdue.push({ turn, atMs: performance.now(), overdueMs, ...looked });
   }
 
   #figures(others) {
