@@ -3,11 +3,12 @@
 // Once in some hundreds of turns nobody is answered for a tenth of a second or two, whatever the
 // arm, while no CPU stands still. That decides p99.9 of a round, so it is looked at while it lasts.
 import { readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { descendants } from '../harness/cpu.mjs';
+import { databases } from './databases.mjs';
 
 /** Longer than a collection of the whole heap takes. */
 export const OVERDUE_MS = 90;
-const DATABASES = ['postgres', 'redis-server'];
 
 /** A file of procfs; `-` where its thread has ended or may not be looked at. */
 function read(path) {
@@ -41,10 +42,10 @@ export function threadsNow(pid) {
  * its title, and most are `idle`. Whose title tells nothing is told in any case.
  */
 export function databasesNow() {
-  return descendants(process.pid).flatMap((pid) => {
-    const isDatabase = DATABASES.includes(read(`/proc/${pid}/comm`));
-    const title = read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim();
-    if (!isDatabase || title.endsWith(' idle')) return [];
+  return databases().flatMap((pid) => {
+    const [command] = read(`/proc/${pid}/cmdline`).replace(/\0+$/, '').split('\0');
+    const title = command.startsWith('/') ? basename(command) : command;
+    if (title.endsWith(' idle')) return [];
     return threadsOf(pid).map((thread) => ({ ...thread, title }));
   });
 }

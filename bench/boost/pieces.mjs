@@ -8,6 +8,7 @@ import { startServices } from '../../workloads/harness/services.mjs';
 import { LOAD_CORE, pin } from '../harness/cpu.mjs';
 import { touchMemory } from '../harness/touched-memory.mjs';
 import { SERVICES } from './arms.mjs';
+import { databasesGoFirst } from './databases.mjs';
 
 /** Each child is ended with this process by a listener of its own. */
 const CHILDREN_MAX = 50;
@@ -32,6 +33,7 @@ export async function besideDatabases(services, take) {
   const letSleep = keepAwake();
   try {
     for (const reason of Object.values(databases.missing)) throw new Error(reason);
+    databasesGoFirst();
     return await take(databases.environment);
   } finally {
     letSleep();

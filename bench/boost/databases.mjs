@@ -1,0 +1,35 @@
+// The databases that the services of an experiment ask: which processes they are, and that they
+// have the load's core whenever they want it.
+//
+// A lower priority of the load is not enough. Linux from 6.6 on (EEVDF, `place_entity` in
+// `kernel/sched/fair.c`) lets who has had more than its share wait for the others, as long as the
+// weights say: beside a load that spins at a low weight, that of a database for 0.3 ms of work was
+// up to 0.8 s. And each process of PostgreSQL is a session of its own, so where sessions share
+// the CPUs (`sched_autogroup_enabled`) priorities do not count between it and the load.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { descendants } from '../harness/cpu.mjs';
+
+const COMMANDS = ['postgres', 'redis-server'];
+
+/** Ids of all processes of the databases that this one started. */
+export function databases() {
+  return descendants(process.pid).filter((pid) => COMMANDS.includes(commandOf(pid)));
+}
+
+/** `-` for one that has ended meanwhile, as those of PostgreSQL do. */
+function commandOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+  } catch (error) {
+    if (!['ENOENT', 'ESRCH'].includes(error.code)) throw error;
+    return '-';
+  }
+}
+
+/** Makes them, and what they start from now on, go before all that is no real-time thread. */
+export function databasesGoFirst() {
+  for (const pid of databases()) {
+    execFileSync('chrt', ['--fifo', '--all-tasks', '--pid', '1', String(pid)], { stdio: 'ignore' });
+  }
+}
