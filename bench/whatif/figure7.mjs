@@ -40,18 +40,17 @@ function ofReplays(folder) {
   const answers = files.map((file) => JSON.parse(readFileSync(join(folder, file), 'utf8')));
   return Object.entries(SCHEMES)
     .filter(([, { policy }]) => policy !== undefined)
-    .map(([name, { policy }]) => {
-      const own = answers.map(({ scenarios }) => {
-        return scenarios.find((one) => one.name.endsWith(`policy=${policy}`));
+    .flatMap(([name, { policy }]) => {
+      const own = answers.flatMap(({ scenarios }) => {
+        return scenarios.find((one) => one.name.endsWith(`policy=${policy}`)) ?? [];
       });
+      // Older replays lack a scheme that was added since.
+      if (own.length < answers.length) return [];
       const changes = own.map(({ percentiles }) => {
         return percentiles.find(({ percentile }) => percentile === TAIL).change;
       });
-      return {
-        name,
-        less: -100 * mean(changes),
-        energy: mean(own.map((one) => one.policy.energy)),
-      };
+      const energy = mean(own.map((one) => one.policy.energy));
+      return [{ name, less: -100 * mean(changes), energy }];
     });
 }
 
