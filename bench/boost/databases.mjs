@@ -4,11 +4,11 @@
 // A lower priority of the load is not enough. Linux from 6.6 on (EEVDF, `place_entity` in
 // `kernel/sched/fair.c`) lets who has had more than its share wait for the others, as long as the
 // weights say: beside a load that spins at a low weight, that of a database for 0.3 ms of work was
-// up to 0.8 s. And each process of PostgreSQL is a session of its own, so where sessions share
+// up to 0.6 s. And each process of PostgreSQL is a session of its own, so where sessions share
 // the CPUs (`sched_autogroup_enabled`) priorities do not count between it and the load.
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { descendants } from '../harness/cpu.mjs';
+import { descendants, unlessEnded } from '../harness/cpu.mjs';
 
 /** Before V8's helpers (`services/v8-workers.cjs`), which compile for milliseconds. */
 const PRIORITY = '2';
@@ -21,19 +21,15 @@ export function databases() {
 
 /** `-` for one that has ended meanwhile, as those of PostgreSQL do. */
 function commandOf(pid) {
-  try {
-    return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
-  } catch (error) {
-    if (!['ENOENT', 'ESRCH'].includes(error.code)) throw error;
-    return '-';
-  }
+  return unlessEnded(() => readFileSync(`/proc/${pid}/comm`, 'utf8').trim(), '-');
 }
 
 /** Makes them, and what they start from now on, go before all that is no real-time thread. */
 export function databasesGoFirst() {
   for (const pid of databases()) {
-    execFileSync('chrt', ['--fifo', '--all-tasks', '--pid', PRIORITY, String(pid)], {
-      stdio: 'ignore',
-    });
+    const args = ['--fifo', '--all-tasks', '--pid', PRIORITY, String(pid)];
+    const { status, stderr } = spawnSync('chrt', args, { encoding: 'utf8' });
+    // One that has ended meanwhile needs none.
+    if (status !== 0 && commandOf(pid) !== '-') throw new Error(`chrt of ${pid}: ${stderr.trim()}`);
   }
 }

@@ -2,9 +2,9 @@
 //
 // Once in some hundreds of turns nobody is answered for a tenth of a second or two, whatever the
 // arm, while no CPU stands still. That decides p99.9 of a round, so it is looked at while it lasts.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { descendants } from '../harness/cpu.mjs';
+import { descendants, threadsOf } from '../harness/cpu.mjs';
 import { databases } from './databases.mjs';
 
 /** Longer than a collection of the whole heap takes. */
@@ -21,8 +21,8 @@ function read(path) {
 }
 
 /** Each thread of a process: name, state, what it waits in, CPU time. */
-function threadsOf(pid) {
-  return readdirSync(`/proc/${pid}/task`).map((thread) => {
+function lookAt(pid) {
+  return threadsOf(pid).map((thread) => {
     const place = `/proc/${pid}/task/${thread}`;
     const [, , state] = /^(\d+) \(.*\) (\S)/.exec(read(`${place}/stat`)) ?? [];
     const [ranNs, waitedNs] = read(`${place}/schedstat`).split(' ').map(Number);
@@ -34,7 +34,7 @@ function threadsOf(pid) {
 
 /** Threads of a process and of those it started. */
 export function threadsNow(pid) {
-  return [pid, ...descendants(pid)].flatMap(threadsOf);
+  return [pid, ...descendants(pid)].flatMap(lookAt);
 }
 
 /**
@@ -46,6 +46,6 @@ export function databasesNow() {
     const [command] = read(`/proc/${pid}/cmdline`).replace(/\0+$/, '').split('\0');
     const title = command.startsWith('/') ? basename(command) : command;
     if (title.endsWith(' idle')) return [];
-    return threadsOf(pid).map((thread) => ({ ...thread, title }));
+    return lookAt(pid).map((thread) => ({ ...thread, title }));
   });
 }

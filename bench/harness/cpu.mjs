@@ -24,10 +24,26 @@ export function cpuNs(pid) {
   return threads.reduce((total, thread) => total + threadNs(pid, thread), 0);
 }
 
+/** What `look` finds in procfs; `otherwise` where the process or thread has ended meanwhile. */
+export function unlessEnded(look, otherwise) {
+  try {
+    return look();
+  } catch (error) {
+    if (!['ENOENT', 'ESRCH'].includes(error.code)) throw error;
+    return otherwise;
+  }
+}
+
+/** Ids of the threads of a process; none once it has ended. */
+export function threadsOf(pid) {
+  return unlessEnded(() => readdirSync(`/proc/${pid}/task`), []);
+}
+
 /** All processes that `pid` started, directly or not, and that are still there. */
 export function descendants(pid) {
-  const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
-    const told = readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').trim();
+  const children = threadsOf(pid).flatMap((thread) => {
+    const path = `/proc/${pid}/task/${thread}/children`;
+    const told = unlessEnded(() => readFileSync(path, 'utf8').trim(), '');
     return told === '' ? [] : told.split(' ').map(Number);
   });
   return children.flatMap((child) => [child, ...descendants(child)]);

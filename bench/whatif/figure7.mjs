@@ -62,9 +62,7 @@ function ofLive(folder) {
     const own = services.filter(([, arms]) => arms.has(arm));
     if (own.length === 0) return [];
     const less = own.map(([, arms]) => 100 * (1 - p99Ms(arms.get(arm)) / p99Ms(arms.get(BASE))));
-    const energies = own.flatMap(([, arms]) => {
-      return arms.get(arm).map(energyOf);
-    });
+    const energies = own.map(([, arms]) => mean(arms.get(arm).map(energyOf)));
     return [{ name: ARMS[arm].label, less: mean(less), energy: mean(energies) }];
   });
 }
