@@ -8,6 +8,7 @@
 // the CPUs (`sched_autogroup_enabled`) priorities do not count between it and the load.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { isAlive } from '../../workloads/harness/alive.mjs';
 import { descendants, unlessEnded } from '../harness/cpu.mjs';
 
 /** Before V8's helpers (`services/v8-workers.cjs`), which compile for milliseconds. */
@@ -30,6 +31,6 @@ export function databasesGoFirst() {
     const args = ['--fifo', '--all-tasks', '--pid', PRIORITY, String(pid)];
     const { status, stderr } = spawnSync('chrt', args, { encoding: 'utf8' });
     // One that has ended meanwhile needs none.
-    if (status !== 0 && commandOf(pid) !== '-') throw new Error(`chrt of ${pid}: ${stderr.trim()}`);
+    if (status !== 0 && isAlive(pid)) throw new Error(`chrt of ${pid}: ${stderr.trim()}`);
   }
 }

@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { scaleLinear, scaleLog } from 'd3-scale';
 import { ARMS, BASE } from '../boost/arms.mjs';
 import { cellsIn, energyOf, pooled } from '../boost/cells.mjs';
-import { SCHEMES } from './schemes-list.mjs';
+import { outcomeOf, SCHEMES } from './schemes-list.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -41,11 +41,9 @@ function ofReplays(folder) {
   return Object.entries(SCHEMES)
     .filter(([, { policy }]) => policy !== undefined)
     .flatMap(([name, { policy }]) => {
-      const own = answers.flatMap(({ scenarios }) => {
-        return scenarios.find((one) => one.name.endsWith(`policy=${policy}`)) ?? [];
-      });
-      // Older replays lack a scheme that was added since.
-      if (own.length < answers.length) return [];
+      const own = answers.map((answer) => outcomeOf(answer, policy));
+      // Older runs lack what came later.
+      if (own.includes(undefined)) return [];
       const changes = own.map(({ percentiles }) => {
         return percentiles.find(({ percentile }) => percentile === TAIL).change;
       });

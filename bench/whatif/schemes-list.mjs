@@ -18,3 +18,8 @@ export const SCHEMES = {
   'oracle, energy 1.1': { policy: 'oracle:energy=1.1' },
   'oracle, energy 1.2': { policy: 'oracle:energy=1.2' },
 };
+
+/** What `whatif` answered of a policy; nothing where it was not asked, as older runs were not. */
+export function outcomeOf(answer, policy) {
+  return answer.scenarios.find((one) => one.name.endsWith(`policy=${policy}`));
+}

@@ -6,7 +6,7 @@
 // for is left out of the mean, which says over how many it is.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SCHEMES } from './schemes-list.mjs';
+import { outcomeOf, SCHEMES } from './schemes-list.mjs';
 
 const folder = process.argv[2];
 if (folder === undefined) {
@@ -29,13 +29,11 @@ const answers = readdirSync(folder)
     return { name, answer };
   });
 
-function outcomeOf({ answer }, policy) {
-  return answer.scenarios.find((one) => one.name.endsWith(`policy=${policy}`));
-}
-
 /** Per cent that a percentile becomes shorter. */
 function lessOf(one, policy, percentile) {
-  const told = outcomeOf(one, policy)?.percentiles.find((each) => each.percentile === percentile);
+  const told = outcomeOf(one.answer, policy)?.percentiles.find(
+    (each) => each.percentile === percentile,
+  );
   return told === undefined ? undefined : -100 * told.change;
 }
 
@@ -60,8 +58,8 @@ function table(title, some) {
       continue;
     }
     // Older runs lack what came later.
-    if (some.some((one) => outcomeOf(one, scheme.policy) === undefined)) continue;
-    const energies = some.map((one) => outcomeOf(one, scheme.policy).policy.energy);
+    if (some.some((one) => outcomeOf(one.answer, scheme.policy) === undefined)) continue;
+    const energies = some.map((one) => outcomeOf(one.answer, scheme.policy).policy.energy);
     const lesses = TAILS.map((tail) => meanLess(some, scheme.policy, tail));
     row(name, ...lesses, mean(energies).toFixed(3), ...told);
   }
@@ -71,7 +69,7 @@ function table(title, some) {
 function verdict(one, policy, other) {
   const tail = TAILS.find((percentile) => lessOf(one, policy, percentile) !== undefined);
   const [less, before] = [policy, other].map((name) => lessOf(one, name, tail));
-  const [energy, cost] = [policy, other].map((name) => outcomeOf(one, name).policy.energy);
+  const [energy, cost] = [policy, other].map((name) => outcomeOf(one.answer, name).policy.energy);
   if (less >= before && energy <= cost) return 'both';
   if (less < before && energy > cost) return 'neither';
   return less >= before ? 'tail' : 'energy';
@@ -87,7 +85,9 @@ function byService(policy, other) {
       const told = both.map((name) => lessOf(one, name, tail));
       return told[0] === undefined ? '–' : told.map((less) => less.toFixed(1)).join(' : ');
     });
-    const energy = both.map((name) => outcomeOf(one, name).policy.energy.toFixed(3)).join(' : ');
+    const energy = both
+      .map((name) => outcomeOf(one.answer, name).policy.energy.toFixed(3))
+      .join(' : ');
     const busy = `${Math.round(one.answer.unchanged.loopUse * 100)} %`;
     const better = verdict(one, policy, other);
     row(one.name, one.answer.requests, busy, ...lesses, energy, better);

@@ -8,10 +8,10 @@
 // lowest priority. At the priority that everything goes before (`SCHED_IDLE`) the loop waited for
 // them all the same: a collection begins when every thread that compiles has come to a safe point,
 // and one that gets no core does not come there. Of 150 scavenges, 1.5 ms each, one or two lasted
-// 20 to 370 ms so in most recordings of one morning, in which the loop's thread slept (`../starved-
-// helpers.mjs`). At an ordinary priority beside a load of a lower one they still got none for 0.2
-// to 0.5 s in three of 4156 turns (`overdue` of the rounds of boost-6), all of recorded services,
-// for the reason that `../databases.mjs` has.
+// 20 to 370 ms so in most recordings of one morning, in which the loop's thread slept
+// (`../starved-helpers.mjs`). At an ordinary priority beside a load of a lower one they still got
+// none for 0.2 to 0.5 s in three of 4156 turns (`overdue` of the rounds of boost-6), all of
+// recorded services, for the reason that `../databases.mjs` has.
 'use strict';
 
 const { execFileSync } = require('node:child_process');
