@@ -291,25 +291,30 @@ test('one loop that shares its lever with nobody is as without sharing', async (
 });
 
 test('workers that share a clock are boosted together', async () => {
-  const out = join(home, 'workers.bobtail');
   const load = loadOf(['open', '3000', '300', 'hog', 'x', 'x', 'x']);
-  const flags = ['--quiet', '--no-report', '--no-html', '--out', out, '--on-port', load];
   const service = [nodes[2].path, fixture('two-workers.cjs'), SERVICE];
-  const { code, stderr } = await runBobtail(['record', ...flags, '--', ...service]);
-  assert.equal(code, 0, stderr);
-  stolen(out, []);
   const policy = ['--policy', 'queue-boost:window=16,hold=0ns', '--budget', 'none'];
-  const [own, shared] = await Promise.all(
-    ['own', 'shared'].map(async (domain) => {
-      const answer = await whatIf(out, ...policy, '--domain', domain);
-      return answer.scenarios[0].policy;
-    }),
-  );
-  assert.deepEqual([own.sharedDomain, shared.sharedDomain], [false, true]);
-  // Each is boosted when it wants to be, and when the other does.
-  const shares = [own.boostedShare, shared.boostedShare];
-  assert.ok(shares[0] > 0.02 && shares[1] > 1.2 * shares[0], shares.join());
-  assert.ok(shared.energy > own.energy, `${shared.energy} ${own.energy}`);
+  for (let attempt = 1; ; attempt++) {
+    const out = join(home, `workers-${attempt}.bobtail`);
+    const flags = ['--quiet', '--no-report', '--no-html', '--out', out, '--on-port', load];
+    const { code, stderr } = await runBobtail(['record', ...flags, '--', ...service]);
+    assert.equal(code, 0, stderr);
+    stolen(out, []);
+    const [one, both] = await Promise.all(
+      ['own', 'shared'].map((domain) => whatIfOrRefused(out, ...policy, '--domain', domain)),
+    );
+    if (one.refused !== undefined) {
+      assert.ok(attempt < RECORDINGS, one.refused);
+      continue;
+    }
+    const [own, shared] = [one, both].map(({ scenarios }) => scenarios[0].policy);
+    assert.deepEqual([own.sharedDomain, shared.sharedDomain], [false, true]);
+    // Each is boosted when it wants to be, and when the other does.
+    const shares = [own.boostedShare, shared.boostedShare];
+    assert.ok(shares[0] > 0.02 && shares[1] > 1.2 * shares[0], shares.join());
+    assert.ok(shared.energy > own.energy, `${shared.energy} ${own.energy}`);
+    return;
+  }
 });
 
 test('who comes while a collection is due is turned away, and told', async () => {
