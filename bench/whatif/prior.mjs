@@ -63,7 +63,7 @@ async function measure({ rate, routes, server: command, isCluster }) {
     ...shared.flatMap((one) => ['--set', one]),
   ];
   try {
-    await recordWhole(out, ['--on-port', onPort], [values.node, ...command]);
+    await recordWhole(out, ['--warmup', '1', '--on-port', onPort], [values.node, ...command]);
     // Without the command, which names folders of this machine.
     const { run: _, ...answer } = JSON.parse(
       await bobtail(['whatif', out, '--json', ...scenarios]),

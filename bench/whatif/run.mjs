@@ -40,7 +40,9 @@ function record(out, { service, load, env }) {
   // A path may have spaces in it.
   const onPort = words.map((word) => `'${word}'`).join(' ');
   const command = [values.node, join(FIXTURES, 'whatif-service.cjs'), ...service];
-  return recordWhole(out, ['--on-port', onPort], command, { env: { ...process.env, ...env } });
+  return recordWhole(out, ['--warmup', '1', '--on-port', onPort], command, {
+    env: { ...process.env, ...env },
+  });
 }
 
 /** A change as `--set` takes it. */

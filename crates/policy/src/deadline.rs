@@ -71,8 +71,8 @@ impl Default for Deadline {
     fn default() -> Self {
         Self {
             share: 0.2,
-            of_combined: 0.7,
-            chance: 0.4,
+            of_combined: 0.5,
+            chance: 0.35,
             collections: Collections::All,
             hold_ns: 0,
             period_ns: 200_000,
@@ -188,7 +188,7 @@ impl DeadlineDecider {
         let passed_ns = now_ns.saturating_sub(last.now_ns);
         let work_ns = seen.worked_ns.saturating_sub(last.worked_ns).min(passed_ns);
         self.boosted.add(work_ns, self.speed == Speed::Peak);
-        self.shadow.learn(reading, work_ns);
+        self.shadow.learn(reading, work_ns, self.speed);
         let turns = seen.turns.saturating_sub(last.turns);
         let has_waited = self.has_waited(passed_ns, work_ns);
         if has_waited {
