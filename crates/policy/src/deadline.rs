@@ -71,8 +71,8 @@ impl Default for Deadline {
     fn default() -> Self {
         Self {
             share: 0.2,
-            of_combined: 0.5,
-            chance: 0.35,
+            of_combined: 0.45,
+            chance: 0.2,
             collections: Collections::All,
             hold_ns: 0,
             period_ns: 200_000,

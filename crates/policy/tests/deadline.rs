@@ -16,9 +16,20 @@ struct Loop {
     totals: LoopTotals,
 }
 
+/// What the loops are drawn for; the defaults follow from recordings of services.
+const DRAWN_FOR: [(&str, f64); 2] = [("of-combined", 0.7), ("chance", 0.4)];
+
 impl Loop {
+    /// Under a policy, with `DRAWN_FOR` where it does not name them.
     fn under(policy: &str) -> Self {
         let boosts_all = !policy.contains("collections=late");
+        let (name, settings) = policy.split_once(':').unwrap_or((policy, ""));
+        let drawn = DRAWN_FOR
+            .into_iter()
+            .filter(|(key, _)| !settings.contains(key))
+            .map(|(key, value)| format!("{key}={value}"));
+        let settings = drawn.chain((!settings.is_empty()).then(|| settings.to_owned()));
+        let policy = format!("{name}:{}", settings.collect::<Vec<_>>().join(","));
         let policy: Policy = policy.parse().unwrap();
         Self {
             decider: policy.start(&LeverFacts::default()),
