@@ -15,13 +15,13 @@ use std::fmt;
 use crate::ages::Ages;
 use crate::arguments::{Arguments, duration_text};
 use crate::average::RunningAverage;
-use crate::boosted::Boosted;
 use crate::decision::{Decider, Decision, LeverFacts, Reasons};
 use crate::error::PolicyError;
 use crate::gc_boost::HOLD_MAX_NS;
 use crate::hold::Hold;
 use crate::pauses::Pauses;
 use crate::reading::Reading;
+use crate::recent_part::RecentPart;
 use crate::shadow::Shadow;
 use crate::speed::Speed;
 
@@ -35,6 +35,9 @@ const EVENTS: u32 = 256;
 /// Of all work, what may be late where Combined boosts nothing: turns that are all alike have one
 /// now and then that is not.
 const LATE_MIN: f64 = 0.001;
+
+/// Of what Combined would boost, what `at-least` may come to.
+const AT_LEAST_MAX: f64 = 0.9;
 
 /// Which collections are boosted that carry no turn to the deadline, and what waits for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +60,8 @@ pub struct Deadline {
     pub share: f64,
     /// And at most this part of what Combined would boost.
     pub of_combined: f64,
+    /// But this share of all time may be boosted, as long as Combined would boost a ninth more.
+    pub at_least: f64,
     /// A turn is boosted when it gets to the deadline at least so probably.
     pub chance: f64,
     /// Whether others are boosted, too.
@@ -72,6 +77,7 @@ impl Default for Deadline {
         Self {
             share: 0.2,
             of_combined: 0.45,
+            at_least: 0.015,
             chance: 0.2,
             collections: Collections::All,
             hold_ns: 0,
@@ -86,6 +92,7 @@ impl Deadline {
         let policy = Self {
             share: arguments.number("share", default.share, 0.001..=0.999)?,
             of_combined: arguments.number("of-combined", default.of_combined, 0.01..=1000.0)?,
+            at_least: arguments.number("at-least", default.at_least, 0.0..=0.5)?,
             chance: arguments.number("chance", default.chance, 0.01..=1.0)?,
             collections: match arguments.word(
                 "collections",
@@ -115,7 +122,8 @@ impl Deadline {
             waited_ns: 0,
             since_ns: None,
             late_turn: None,
-            boosted: Boosted::default(),
+            busy: RecentPart::default(),
+            boosted: RecentPart::default(),
             shadow: Shadow::new(lever),
             speed: Speed::Base,
         }
@@ -128,15 +136,19 @@ impl fmt::Display for Deadline {
         let Self {
             share,
             of_combined,
+            at_least,
             chance,
             ..
         } = self;
         let collections = Collections::WORDS[self.collections as usize];
         write!(
             f,
-            "{NAME}:share={share},of-combined={of_combined},chance={chance}"
+            "{NAME}:share={share},of-combined={of_combined},at-least={at_least}"
         )?;
-        write!(f, ",collections={collections},hold={hold},period={period}")
+        write!(
+            f,
+            ",chance={chance},collections={collections},hold={hold},period={period}"
+        )
     }
 }
 
@@ -169,7 +181,10 @@ pub struct DeadlineDecider {
     since_ns: Option<u64>,
     /// The last turn that was going to miss the deadline.
     late_turn: Option<u64>,
-    boosted: Boosted,
+    /// Of all time, what it worked.
+    busy: RecentPart,
+    /// Of its work, what was boosted.
+    boosted: RecentPart,
     shadow: Shadow,
     /// What it decided last.
     speed: Speed,
@@ -187,6 +202,8 @@ impl DeadlineDecider {
         let last = self.last.replace(seen).unwrap_or(seen);
         let passed_ns = now_ns.saturating_sub(last.now_ns);
         let work_ns = seen.worked_ns.saturating_sub(last.worked_ns).min(passed_ns);
+        self.busy.add(work_ns, true);
+        self.busy.add(passed_ns - work_ns, false);
         self.boosted.add(work_ns, self.speed == Speed::Peak);
         self.shadow.learn(reading, work_ns, self.speed);
         let turns = seen.turns.saturating_sub(last.turns);
@@ -255,10 +272,19 @@ impl DeadlineDecider {
     /// than may be, so that a loop which hardly keeps up is not boosted most of the time.
     fn aim(&self) -> f64 {
         let policy = self.policy;
-        let of_combined = policy.of_combined * self.shadow.part();
-        let share = of_combined.max(LATE_MIN).min(policy.share);
-        let over = (self.boosted.part() / share).max(1.0);
+        let share = self.budget().max(LATE_MIN).min(policy.share);
+        let over = (self.boosted.get() / share).max(1.0);
         share / (over * over)
+    }
+
+    /// The share of all work that may be boosted: a part of what Combined would boost, or where that
+    /// costs next to nothing a share of all time, as long as Combined would boost more. Savings are
+    /// worth the tail that they cost only where there is something to save.
+    fn budget(&self) -> f64 {
+        let policy = self.policy;
+        let combined = self.shadow.part();
+        let at_least = policy.at_least / self.busy.get().max(f64::MIN_POSITIVE);
+        (policy.of_combined * combined).max(at_least.min(AT_LEAST_MAX * combined))
     }
 }
 

@@ -21,7 +21,6 @@
 mod ages;
 mod arguments;
 mod average;
-mod boosted;
 mod budget;
 mod combined;
 mod deadline;
@@ -35,6 +34,7 @@ mod pauses;
 mod policy;
 mod queue_boost;
 mod reading;
+mod recent_part;
 mod shadow;
 mod speed;
 mod static_speed;

@@ -4,10 +4,10 @@
 //! take half of the time, and waste where nothing is ever late. What the paper's best policy
 //! would spend on the same loop is a measure that fits both.
 
-use crate::boosted::Boosted;
 use crate::combined::{Combined, CombinedDecider};
 use crate::decision::{Decider, LeverFacts};
 use crate::reading::Reading;
+use crate::recent_part::RecentPart;
 use crate::speed::Speed;
 
 /// How much faster the paper's peak is than its base (VEE'19, section 6: 4.0 and 2.6 GHz).
@@ -17,7 +17,7 @@ const SPEED_UP: f64 = 4.0 / 2.6;
 #[derive(Debug, Clone)]
 pub(crate) struct Shadow {
     combined: CombinedDecider,
-    boosted: Boosted,
+    boosted: RecentPart,
     /// What it decided last.
     speed: Speed,
 }
@@ -26,7 +26,7 @@ impl Shadow {
     pub(crate) fn new(lever: &LeverFacts) -> Self {
         Self {
             combined: Combined::default().start(lever),
-            boosted: Boosted::default(),
+            boosted: RecentPart::default(),
             speed: Speed::Base,
         }
     }
@@ -46,7 +46,7 @@ impl Shadow {
 
     /// The part of the work of late that it would have boosted; 0 before enough was done.
     pub(crate) fn part(&self) -> f64 {
-        self.boosted.part()
+        self.boosted.get()
     }
 }
 

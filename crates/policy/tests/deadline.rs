@@ -17,7 +17,7 @@ struct Loop {
 }
 
 /// What the loops are drawn for; the defaults follow from recordings of services.
-const DRAWN_FOR: [(&str, f64); 2] = [("of-combined", 0.7), ("chance", 0.4)];
+const DRAWN_FOR: [(&str, f64); 3] = [("of-combined", 0.7), ("at-least", 0.0), ("chance", 0.4)];
 
 impl Loop {
     /// Under a policy, with `DRAWN_FOR` where it does not name them.
@@ -323,6 +323,20 @@ fn it_gets_by_with_a_part_of_what_combined_would_boost() {
     // The share alone is 0.2.
     let part = part_of_halving_turns("deadline:of-combined=1000");
     assert!((0.15..0.3).contains(&part), "{part}");
+}
+
+#[test]
+fn where_combined_boosts_little_a_share_of_all_time_is_boosted_but_less_than_combined_would() {
+    let part = |settings: &str| part_of_halving_turns(&format!("deadline:{settings}"));
+    // The loop works a millisecond of five, and Combined boosts some 2 % of that.
+    let (few, most) = (part("of-combined=0.3"), part("of-combined=0.9"));
+    assert_eq!(part("of-combined=0.3,at-least=0.0001"), few);
+    assert_eq!(part("of-combined=0.3,at-least=0.1"), most);
+    let between = part("of-combined=0.3,at-least=0.002");
+    assert!(
+        1.2 * few < between && 1.2 * between < most,
+        "{few} {between} {most}"
+    );
 }
 
 #[test]

@@ -1,0 +1,59 @@
+//! Which part of the time something was so, of late: for policies that keep within a part of a
+//! loop's work.
+//!
+//! What was long ago says little of a service whose load changes, and the part over a fixed window
+//! needs that window kept: old time fades instead.
+
+/// So much time counts, older time less and less: twice this is halved.
+const WINDOW_NS: f64 = 1e9;
+/// Before so much time nothing is told.
+const ENOUGH_NS: f64 = 100e6;
+
+/// See the module.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct RecentPart {
+    all_ns: f64,
+    so_ns: f64,
+}
+
+impl RecentPart {
+    /// So much time passed, in which it was so or not.
+    pub(crate) fn add(&mut self, time_ns: u64, is_so: bool) {
+        let time_ns = time_ns as f64;
+        self.all_ns += time_ns;
+        if is_so {
+            self.so_ns += time_ns;
+        }
+        if self.all_ns > 2.0 * WINDOW_NS {
+            let left = WINDOW_NS / self.all_ns;
+            self.all_ns *= left;
+            self.so_ns *= left;
+        }
+    }
+
+    /// The part of the time that it was so; 0 before enough has passed.
+    pub(crate) fn get(&self) -> f64 {
+        if self.all_ns < ENOUGH_NS {
+            return 0.0;
+        }
+        self.so_ns / self.all_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_told_when_enough_has_passed_and_forgotten_after_a_while() {
+        let mut part = RecentPart::default();
+        part.add(40_000_000, true);
+        assert_eq!(part.get(), 0.0);
+        part.add(120_000_000, false);
+        assert_eq!(part.get(), 0.25);
+        (0..100).for_each(|_| part.add(100_000_000, false));
+        assert!(part.get() < 0.01, "{}", part.get());
+        part.add(u64::MAX, true);
+        assert!(part.get() > 0.99);
+    }
+}
