@@ -277,9 +277,9 @@ impl DeadlineDecider {
         share / (over * over)
     }
 
-    /// The share of all work that may be boosted: a part of what Combined would boost, or where that
-    /// costs next to nothing a share of all time, as long as Combined would boost more. Savings are
-    /// worth the tail that they cost only where there is something to save.
+    /// The share of all work that may be boosted: a part of what Combined would boost, or where
+    /// that costs next to nothing a share of all time, as long as Combined would boost more: there
+    /// is nothing to save then that would be worth the tail.
     fn budget(&self) -> f64 {
         let policy = self.policy;
         let combined = self.shadow.part();
