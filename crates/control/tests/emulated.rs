@@ -11,6 +11,10 @@ use bobtail_control::gauge::{Effort, Gauge, WorkGauge};
 use bobtail_control::topology::cpus_online;
 use bobtail_control::{Actuator, Asked, ControlError, Host, LeverKind};
 use bobtail_policy::Speed;
+use same_gauge::SameGauge;
+
+#[path = "support/same_gauge.rs"]
+mod same_gauge;
 
 /// Two imitations on one CPU would slow each other.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -276,15 +280,6 @@ fn a_cpu_is_imitated_once() {
     );
     drop(lever);
     start(Emulation::default());
-}
-
-/// A CPU that is as fast whatever is taken from it.
-struct SameGauge;
-
-impl Gauge for SameGauge {
-    fn rate(&mut self, _: LeverKind, _: &[u32], _: Effort) -> Result<f64, ControlError> {
-        Ok(1.0)
-    }
 }
 
 #[test]

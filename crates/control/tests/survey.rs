@@ -2,12 +2,17 @@
 
 use bobtail_control::energy::rapl::Rapl;
 use bobtail_control::energy::{EnergyKind, energy_sources};
-use bobtail_control::gauge::{Effort, Gauge};
+use bobtail_control::gauge::Gauge;
 use bobtail_control::survey::{Choice, Family, Target, open};
-use bobtail_control::{Actuator, Asked, ControlError, Domain, Host, LeverKind};
+use bobtail_control::{Actuator, Asked, Domain, Host, LeverKind};
 use bobtail_policy::Speed;
 use bobtail_testkit::fake_kernel::{FakeKernel, FakePolicy, Fault};
 use std::time::{Duration, Instant};
+
+use same_gauge::SameGauge;
+
+#[path = "support/same_gauge.rs"]
+mod same_gauge;
 
 fn target() -> Target {
     Target {
@@ -245,15 +250,6 @@ fn an_event_that_perf_does_not_count_is_told_with_its_file() {
         "{}",
         why()
     );
-}
-
-/// A virtual machine, on which every frequency is as fast.
-struct SameGauge;
-
-impl Gauge for SameGauge {
-    fn rate(&mut self, _: LeverKind, _: &[u32], _: Effort) -> Result<f64, ControlError> {
-        Ok(1.0)
-    }
 }
 
 #[test]

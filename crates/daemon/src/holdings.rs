@@ -3,6 +3,7 @@
 //! One function, `settle`, makes a lever so; raising, lowering, a client's end, a retry and the
 //! daemon's own end all go through it, so that there is no second way for a lever to stay up.
 
+mod closed;
 mod holding;
 mod raised_time;
 
@@ -11,18 +12,15 @@ use std::time::Duration;
 
 use bobtail_control::{Asked, ControlError, Domain, Host, LeverKind, Range, SavedState};
 
+use closed::ClosedAccounts;
 pub use holding::HoldError;
 use holding::{FIRST_RETRY, Holding, LONGEST_RETRY, State};
 pub use raised_time::Raised;
-use raised_time::RaisedTime;
 
 use crate::journal::Journal;
 use crate::levers::{self, Imitated, Spot};
 use crate::log::Log;
 use crate::restore::{Outcome, name, put_back};
-
-/// Accounts of closed levers that are kept; a machine has fewer clocks, but groups come and go.
-const CLOSED_MAX: usize = 4096;
 
 /// Number of a holding.
 pub type HoldingId = u32;
@@ -43,9 +41,8 @@ pub struct Holdings {
     imitated: Option<Imitated>,
     of: BTreeMap<HoldingId, Holding>,
     orphans: Vec<Orphan>,
-    /// Accounts of levers that are closed and may be opened again; not of threads, which have
-    /// nobody else's claims and come and go without end.
-    closed: Vec<(LeverKind, Domain, RaisedTime)>,
+    /// Not of threads, which have nobody else's claims and come and go without end.
+    closed: ClosedAccounts,
     next: HoldingId,
 }
 
@@ -72,7 +69,7 @@ impl Holdings {
             journal,
             imitated: None,
             of: BTreeMap::new(),
-            closed: Vec::new(),
+            closed: ClosedAccounts::default(),
             next: 0,
         }
     }
@@ -122,7 +119,7 @@ impl Holdings {
         self.next += 1;
         let holding = Holding {
             kind,
-            raised_time: self.reopened(kind, &domain, now),
+            raised_time: self.closed.reopen(kind, &domain, now),
             domain,
             spot: spot.clone(),
             range: actuator.lever().range,
@@ -138,27 +135,15 @@ impl Holdings {
         Ok(self.next)
     }
 
-    /// The account of a lever: what it was before it was closed goes on.
-    fn reopened(&mut self, kind: LeverKind, domain: &Domain, now: Duration) -> RaisedTime {
-        let same = |(of, at, _): &(LeverKind, Domain, _)| (of, at) == (&kind, domain);
-        let index = self.closed.iter().position(same);
-        let before = index.map(|index| self.closed.swap_remove(index).2);
-        before.unwrap_or_else(|| RaisedTime::since(now))
-    }
-
     /// How long each lever that processes share was above its base.
     pub fn raised(&self, now: Duration) -> Vec<Raised> {
         let held = self
             .of
             .values()
-            .map(|one| (&one.kind, &one.domain, &one.raised_time));
-        let closed = self
-            .closed
-            .iter()
-            .map(|(kind, domain, time)| (kind, domain, time));
-        held.chain(closed)
+            .map(|one| (one.kind, &one.domain, &one.raised_time));
+        held.chain(self.closed.iter())
             .filter(|(_, domain, _)| is_shared(domain))
-            .map(|(kind, domain, time)| time.told(*kind, domain, now))
+            .map(|(kind, domain, time)| time.told(kind, domain, now))
             .collect()
     }
 
@@ -295,10 +280,7 @@ impl Holdings {
                 raised_time,
                 ..
             } = holding;
-            if self.closed.len() == CLOSED_MAX {
-                self.closed.remove(0);
-            }
-            self.closed.push((kind, domain.clone(), raised_time));
+            self.closed.keep(kind, domain.clone(), raised_time);
         }
         if !holding.is_journaled {
             return;
