@@ -132,12 +132,14 @@ const scenarios = {
   async blocked() {
     const { mechanisms, startNs } = start();
     await sleep(5);
-    const begin = now();
+    const before = sums();
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60);
-    const endNs = Number(now() - startNs);
+    const after = sums();
     await sleep(5);
     const refused = mechanisms.find((one) => one.name === 'not-running').reason;
-    return { beginNs: Number(begin - startNs), endNs, blockedNs: 60e6, refused };
+    const beginNs = Number(before.fromNs - startNs);
+    const endNs = Number(after.untilNs - startNs);
+    return { beginNs, endNs, delayNs: after.delayNs - before.delayNs, refused };
   },
 };
 
