@@ -52,11 +52,18 @@ function watchdogInterrupted() {
   return Number(/^nonvoluntary_ctxt_switches:\s+(\d+)/m.exec(status)[1]);
 }
 
-/** Runs for a time without waiting; gives when, and how the kernel's sums moved. */
+/** Runs for a time without waiting; as `summed` gives it. */
 function runWithoutWaiting(startNs, ms) {
+  return summed(startNs, () => {
+    // Allocates nothing: a collection would wait for its helpers.
+    for (const end = Date.now() + ms; Date.now() < end; );
+  });
+}
+
+/** When something was done, and how the kernel's sums moved. */
+function summed(startNs, act) {
   const before = sums();
-  // Allocates nothing: a collection would wait for its helpers.
-  for (const end = Date.now() + ms; Date.now() < end; );
+  act();
   const after = sums();
   const { delayNs, waited, interrupted } = after;
   return {
@@ -132,14 +139,12 @@ const scenarios = {
   async blocked() {
     const { mechanisms, startNs } = start();
     await sleep(5);
-    const before = sums();
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60);
-    const after = sums();
+    const measured = summed(startNs, () => {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60);
+    });
     await sleep(5);
     const refused = mechanisms.find((one) => one.name === 'not-running').reason;
-    const beginNs = Number(before.fromNs - startNs);
-    const endNs = Number(after.untilNs - startNs);
-    return { beginNs, endNs, delayNs: after.delayNs - before.delayNs, refused };
+    return { ...measured, refused };
   },
 };
 
