@@ -41,7 +41,7 @@ pub struct Holdings {
     imitated: Option<Imitated>,
     of: BTreeMap<HoldingId, Holding>,
     orphans: Vec<Orphan>,
-    /// Not of threads, which have nobody else's claims and come and go without end.
+    /// Not those of threads, which have nobody else's claims and come and go without end.
     closed: ClosedAccounts,
     next: HoldingId,
 }

@@ -271,8 +271,7 @@ impl DeadlineDecider {
     /// The share of late work that it aims at: less by the square while more of all work is boosted
     /// than may be, so that a loop which hardly keeps up is not boosted most of the time.
     fn aim(&self) -> f64 {
-        let policy = self.policy;
-        let share = self.budget().max(LATE_MIN).min(policy.share);
+        let share = self.budget();
         let over = (self.boosted.get() / share).max(1.0);
         share / (over * over)
     }
@@ -283,8 +282,12 @@ impl DeadlineDecider {
     fn budget(&self) -> f64 {
         let policy = self.policy;
         let combined = self.shadow.part();
+        // How busy the loop is, is told as 0 at first.
         let at_least = policy.at_least / self.busy.get().max(f64::MIN_POSITIVE);
-        (policy.of_combined * combined).max(at_least.min(AT_LEAST_MAX * combined))
+        (policy.of_combined * combined)
+            .max(at_least.min(AT_LEAST_MAX * combined))
+            .max(LATE_MIN)
+            .min(policy.share)
     }
 }
 
