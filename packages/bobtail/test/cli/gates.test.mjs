@@ -185,7 +185,8 @@ test('JUnit and Markdown are written beside the answer, for CI services', async 
   const markdown = readFileSync(join(cwd, 'summary.md'), 'utf8');
   assert.match(markdown, /^\| gate \| wanted \| measured \|/);
   assert.match(markdown, /\*\*missed\*\* \| p50\\<1ns \|/);
-  const told = await runBobtail(['report', recording, '--markdown', ...all]);
+  // In the same folder, as the files of a culprit are named from where the command runs.
+  const told = await runBobtail(['report', recording, '--markdown', ...all], { cwd });
   assert.equal(told.stdout, markdown);
   assert.deepEqual(readdirSync(cwd).sort(), ['gates.xml', 'summary.md']);
 });
