@@ -90,9 +90,16 @@ export const BASE_SEMI_SPACE = semiSpace(16);
  * Flags of all arms, so that two of a kind collect alike. V8 sizes the young generation by what
  * happens to survive and the old one by how fast it is just now: of two of the same, one collected
  * 58 times and the other 167. Idle, it would put collections off until a turn. What it grows by
- * between two collections of everything is small, so that a round has more than a few.
+ * between two collections of everything is small, so that a round has more than a few. And it makes
+ * objects old from birth where a hundred of a kind happened to survive one collection, for good: of
+ * two of the same with 1 MB, one promoted twice to four times as much (`pretenured.mjs`).
  */
-const ALIKE = ['--no-memory-reducer', ...BASE_SEMI_SPACE.split(' '), '--heap-growing-percent=50'];
+const ALIKE = [
+  '--no-memory-reducer',
+  ...BASE_SEMI_SPACE.split(' '),
+  '--heap-growing-percent=50',
+  '--no-allocation-site-pretenuring',
+];
 /** Those of the base's Node. */
 export const BASE_FLAGS = [UNAIDED, ...ALIKE];
 /** Flags that stand for the paper's GC-Tuning, where `tune.mjs` chose none and none are given. */

@@ -21,6 +21,7 @@ export interface Surroundings {
 const BYTES_PER_MIB = 2 ** 20;
 /** Four times apart: gains are smooth in the logarithm of the size. */
 const SEMI_SPACES_MIB = [1, 4, 16, 64, 256];
+const SEMI_SPACE_MIN_MIB = 1;
 /** V8's young generation is two semi-spaces and as much again for large new objects. */
 const SEMI_SPACES_IN_YOUNG = 3;
 const YOUNG_SHARE_MAX = 0.5;
@@ -32,12 +33,19 @@ const FIXED_SEMI_MIB = 16;
 /** With more CPUs the threads that help to collect and to compile have one to run on. */
 const FEW_CPUS = 2;
 const COMBINED_MAX = 4;
+/**
+ * V8 makes nothing old from birth. Of a small young generation a hundred survivors are rare, so
+ * what it decides by them is chance, and lasts (docs/design/tuning.md).
+ */
+const NONE_OLD_FROM_BIRTH = '--no-allocation-site-pretenuring';
 
 /** Single changes, each a reason of its own (docs/design/tuning.md). */
 export function singleChanges(here: Surroundings): FlagArm[] {
   const fixed = [`--min-semi-space-size=${FIXED_SEMI_MIB}`, semiSpace(FIXED_SEMI_MIB)];
   const wanted = [
     ...SEMI_SPACES_MIB.map((mib) => [semiSpace(mib)]),
+    [semiSpace(SEMI_SPACE_MIN_MIB), NONE_OLD_FROM_BIRTH],
+    [NONE_OLD_FROM_BIRTH],
     fixed,
     ...oldSpacesMib(here).map((mib) => [`--max-old-space-size=${mib}`]),
     [`--initial-old-space-size=${oldSpaceMaxMib(here)}`],

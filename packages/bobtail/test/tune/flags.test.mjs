@@ -18,6 +18,7 @@ const V8 = [
   'initial-old-space-size',
   'single-threaded-gc',
   'optimize-for-size',
+  'allocation-site-pretenuring',
 ];
 const FLAGS = {
   v8: new Set(V8),
@@ -38,6 +39,8 @@ test('single changes stay within the budget and what the Node has', () => {
     '--max-semi-space-size=4',
     '--max-semi-space-size=16',
     '--max-semi-space-size=64',
+    '--max-semi-space-size=1 --no-allocation-site-pretenuring',
+    '--no-allocation-site-pretenuring',
     '--min-semi-space-size=16 --max-semi-space-size=16',
     '--max-old-space-size=100',
     '--max-old-space-size=384',
@@ -60,11 +63,13 @@ test('combinations are what lies around the best, and it with others', () => {
   const found = [
     { arm: flagArm(['--single-threaded-gc']), ratio: 0.9 },
     { arm: flagArm(['--max-semi-space-size=64']), ratio: 0.7 },
+    { arm: flagArm(['--no-allocation-site-pretenuring']), ratio: 0.85 },
     { arm: flagArm(['--max-semi-space-size=16']), ratio: 0.8 },
   ];
   assert.deepEqual(namesOf(combinedChanges(found, HERE)), [
     '--max-semi-space-size=64',
     '--max-semi-space-size=32',
+    '--max-semi-space-size=64 --no-allocation-site-pretenuring',
     '--max-semi-space-size=64 --single-threaded-gc',
   ]);
   const fixed = [{ arm: flagArm(['--min-semi-space-size=16', '--max-semi-space-size=16']) }];
@@ -118,7 +123,7 @@ for (const { path, version } of nodes) {
     for (const name of ['max-semi-space-size', 'max-old-space-size', 'v8-pool-size']) {
       assert.ok(flags.inNodeOptions.has(name), name);
     }
-    assert.equal(singleChanges({ ...HERE, flags }).length, 11);
+    assert.equal(singleChanges({ ...HERE, flags }).length, 13);
     const direct = { version, direct: true };
     checkFlags(['--no-opt', '--max_semi_space_size=3'], flags, direct);
     assert.throws(() => checkFlags(['--semi-size=3'], flags, direct), {

@@ -1,0 +1,53 @@
+// V8's own trace of the collections of a service, recorded or not, at full speed.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { seededRandom } from '../../packages/bobtail/dist/prove/shuffle.js';
+import { SERVER_CORE } from '../harness/cpu.mjs';
+import { Connections, openLoop } from '../harness/open-loop.mjs';
+import { startRecorded } from './recorded-service.mjs';
+import { Running } from './running.mjs';
+import { CONNECTIONS, scriptOf, serviceEnv } from './service.mjs';
+import { requests, settle, warm } from './warm.mjs';
+
+const LOAD_MS = 8000;
+
+function start(args, { env, node, isRecorded, folder }) {
+  if (isRecorded) return startRecorded(args, { env, node, out: join(folder, 'recording') });
+  return Running.start(args, { env, core: SERVER_CORE, node });
+}
+
+/** `{gc, pause, …}` of a line, as V8 calls them; nothing of one that is no trace. */
+function fieldsOf(line) {
+  const found = [...line.matchAll(/([\w.]+)=([\w.-]+)/g)];
+  return Object.fromEntries(found.map(([, name, value]) => [name, value]));
+}
+
+/**
+ * Collections while there was load, after the warm-up: what `--trace-gc-nvp` tells of each.
+ * `flags` are of the service's Node, `environment` is the databases' and what it is told besides.
+ */
+export async function tracedCollections({ service, flags, seed, environment, ratePerS, ...how }) {
+  const folder = mkdtempSync(join(tmpdir(), 'bobtail-bench-traced-'));
+  const args = [...flags, '--trace-gc-nvp', scriptOf(service)];
+  const running = await start(args, { ...how, env: serviceEnv({ seed, environment }), folder });
+  try {
+    const connections = await Connections.open(running.port, CONNECTIONS);
+    await warm(connections);
+    await settle(connections, ratePerS, seed);
+    let output = '';
+    running.child.stdout.on('data', (chunk) => {
+      output += chunk;
+    });
+    const random = seededRandom(seed);
+    await openLoop(connections, { requests, ratePerS, durationMs: LOAD_MS, random });
+    connections.close();
+    return output
+      .split('\n')
+      .map(fieldsOf)
+      .filter(({ gc }) => gc !== undefined);
+  } finally {
+    await running.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
