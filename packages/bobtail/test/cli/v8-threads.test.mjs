@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { V8ThreadsWatch, writeV8Threads } from '../../dist/cli/record/v8-threads.js';
 import { makeFolder } from './run-bobtail.mjs';
 
@@ -133,4 +134,26 @@ test('the process file gets it', (t) => {
     taken: [{ fromNs: 0, untilNs: 50 * MS, takenNs: 20 * MS }],
   };
   assert.deepEqual(JSON.parse(readFileSync(path, 'utf8')), { ...process, v8Threads });
+});
+
+test('a look that others delay is not taken for a dear one', async (t) => {
+  const proc = makeFolder(t);
+  const never = new Int32Array(new SharedArrayBuffer(4));
+  let looks = 0;
+  // As when V8's threads have the recorder's CPU: it passes, and nothing is spent.
+  const nowNs = () => {
+    Atomics.wait(never, 0, 0, 20);
+    looks += 1;
+    return Number(process.hrtime.bigint());
+  };
+  const watch = new V8ThreadsWatch({ proc, nowNs });
+  t.after(() => watch.stop());
+  const system = Object.assign(started(t), { proc });
+  system.allow('1');
+  system.thread(71, 'node-V8Worker', 100 * MS);
+  watch.find(PID);
+  looks = 0;
+  await sleep(1000);
+  // At 50 ms and the delay; at the most it would be one a second.
+  assert.ok(looks >= 5, `${looks} looks`);
 });
