@@ -92,7 +92,7 @@ export const BASE_SEMI_SPACE = semiSpace(16);
  * 58 times and the other 167. Idle, it would put collections off until a turn. What it grows by
  * between two collections of everything is small, so that a round has more than a few. And it makes
  * objects old from birth where a hundred of a kind happened to survive one collection, for good: of
- * two of the same with 1 MB, one promoted twice to four times as much (`pretenured.mjs`).
+ * six of the same with 1 MB, one promoted 2.4 times as much (`pretenured.mjs`).
  */
 const ALIKE = [
   '--no-memory-reducer',

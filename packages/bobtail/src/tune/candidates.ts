@@ -72,7 +72,8 @@ export function combinedChanges(found: readonly Found[], here: Surroundings): Fl
       : [near / 2, near * 2].map((mib) => replaced(best.arm.flags, semiSpace(mib)));
   const together = others
     .filter(({ arm }) => arm.flags.every((flag) => !hasName(best.arm.flags, flag)))
-    .map(({ arm }) => [...best.arm.flags, ...arm.flags]);
+    .map(({ arm }) => [...best.arm.flags, ...arm.flags])
+    .filter((flags) => !found.some(({ arm }) => isSame(arm.flags, flags)));
   const wanted = [...around, ...together].filter((flags) => fits(flags, here));
   return [best.arm.flags, ...wanted.slice(0, COMBINED_MAX)].map(flagArm);
 }
@@ -115,6 +116,11 @@ function replaced(flags: readonly string[], flag: string): string[] {
     if (hasName([one], flag)) return flag;
     return flagName(one) === 'min-semi-space-size' ? `--min-semi-space-size=${value}` : one;
   });
+}
+
+/** The same flags, in whichever order. */
+function isSame(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((flag) => others.includes(flag));
 }
 
 function hasName(flags: readonly string[], flag: string): boolean {

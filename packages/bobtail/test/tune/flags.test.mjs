@@ -77,6 +77,11 @@ test('combinations are what lies around the best, and it with others', () => {
     '--min-semi-space-size=8 --max-semi-space-size=8',
     '--min-semi-space-size=32 --max-semi-space-size=32',
   ]);
+  const small = '--max-semi-space-size=1';
+  const young = '--no-allocation-site-pretenuring';
+  const raced = [[young], [small], [small, young]].map(flagArm);
+  const ranked = raced.map((arm, place) => ({ arm, ratio: 0.7 + place / 10 }));
+  assert.deepEqual(namesOf(combinedChanges(ranked, HERE)), [young], 'the pair was raced before');
   assert.deepEqual(combinedChanges([], HERE), []);
 });
 
