@@ -19,9 +19,9 @@ export interface Surroundings {
 }
 
 const BYTES_PER_MIB = 2 ** 20;
-/** Four times apart: gains are smooth in the logarithm of the size. */
-const SEMI_SPACES_MIB = [1, 4, 16, 64, 256];
 const SEMI_SPACE_MIN_MIB = 1;
+/** Four times apart: gains are smooth in the logarithm of the size. */
+const SEMI_SPACES_MIB = [SEMI_SPACE_MIN_MIB, 4, 16, 64, 256];
 /** V8's young generation is two semi-spaces and as much again for large new objects. */
 const SEMI_SPACES_IN_YOUNG = 3;
 const YOUNG_SHARE_MAX = 0.5;

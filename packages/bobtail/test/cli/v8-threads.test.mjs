@@ -137,7 +137,7 @@ test('the process file gets it', (t) => {
 });
 
 test('a look that others delay is not taken for a dear one', async (t) => {
-  const proc = makeFolder(t);
+  const { proc } = started(t);
   const never = new Int32Array(new SharedArrayBuffer(4));
   let looks = 0;
   // As when V8's threads have the recorder's CPU: it passes, and nothing is spent.
@@ -148,9 +148,6 @@ test('a look that others delay is not taken for a dear one', async (t) => {
   };
   const watch = new V8ThreadsWatch({ proc, nowNs });
   t.after(() => watch.stop());
-  const system = Object.assign(started(t), { proc });
-  system.allow('1');
-  system.thread(71, 'node-V8Worker', 100 * MS);
   watch.find(PID);
   looks = 0;
   await sleep(1000);
