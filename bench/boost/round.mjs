@@ -3,7 +3,8 @@
 //
 // On a shared host the core is slower by half and is taken away in phases of seconds to minutes.
 // Arm after arm for half a minute each, the same arm twice was up to 97 % apart at p99.9. In turns
-// of seconds all arms have the same phases. Who is not asked costs next to nothing.
+// of seconds all arms have the same phases. Who is not asked costs next to nothing. A turn waits
+// for cores that are fast, and one in which they were slow is taken again.
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
 import { stolenSince } from '../harness/cpu.mjs';
 import { openLoop } from '../harness/open-loop.mjs';
@@ -22,6 +23,8 @@ const TURN_MS = 2000;
 const BEGIN_MS = 200;
 /** Of the requests that are sent: where fewer count a round is begun anew. */
 const COUNTING_MIN = 0.2;
+/** So many times the turns that are wanted, until as many count. */
+const TURNS_MAX = 1.5;
 /** Of the rate of all, that of who is recorded, until both have had a turn. */
 const PACE_AT_FIRST = 0.85;
 
@@ -62,8 +65,10 @@ class Contender {
     return this.arm.recordedKind !== undefined;
   }
 
-  /** What a request takes of the loop while the core is fast. */
+  /** What a request takes of the loop while the core is fast, where it ever was. */
   get typicalNs() {
+    const { fast } = this.tally;
+    if (fast.length > 0) return quartiles(fast.map(({ perRequestNs }) => perRequestNs)).median;
     return quartiles(this.tally.each('perRequestNs')).low;
   }
 
@@ -103,6 +108,7 @@ class Contender {
       leftOut: counting.length - undisturbed.length,
       span: { fromMs: beganMs, untilMs },
       counting: { fromMs, untilMs: beganMs + durationMs },
+      slowness: this.stalls.pace.slowness(beganMs, untilMs),
       disturbed: windowsAround(stalls),
       ...{ sent: latenciesMs.length, failed, unanswered, stalls: stalls.length },
       ...{ stolenNs, wallNs, ...ofCpu },
@@ -150,10 +156,11 @@ class Contender {
     const counted = ['failed', 'unanswered', 'leftOut', 'stalls'];
     const counts = counted.map((name) => [name, tally.sum(name)]);
     const perRequestNs = tally.each('perRequestNs').map(Math.round);
+    const slowness = tally.each('slowness').map((cpus) => cpus.map(rounded));
     return {
       ...{ arm: arm.name, policy: arm.policy, flags, turns: perRequestNs.length, fastTurns },
       ...(this.isRecorded ? { pace: this.pace } : {}),
-      ...{ perRequestNs, slowestMs: tally.each('slowestMs'), overdue: this.overdue },
+      ...{ perRequestNs, slowness, slowestMs: tally.each('slowestMs'), overdue: this.overdue },
       ...{ requests: histogram.count, ...Object.fromEntries(counts) },
       loopShare: tally.sum('loopNs') / wallNs,
       cpuShare: tally.sum('cpuNs') / wallNs,
@@ -167,6 +174,10 @@ class Contender {
       latenciesOfAllTurns: ofAllTurns.toText(),
     };
   }
+}
+
+function rounded({ slowness }) {
+  return slowness === null ? null : Number(slowness.toFixed(3));
 }
 
 function sinceThen(now, then, names) {
@@ -199,11 +210,14 @@ export async function takeRound({ arms, latency, sent, seed, ratePerS, ...contex
     // At once, here and at the end: each waits until its drivers have told what they did.
     await Promise.all(contenders.map((one) => one.begin()));
     const recorded = contenders.filter((one) => one.isRecorded);
-    const turns = Math.ceil(sent / (ratePerS * (TURN_MS / 1000)));
-    for (let turn = 0; turn < turns; turn += 1) {
+    const wanted = Math.ceil(sent / (ratePerS * (TURN_MS / 1000)));
+    for (let turn = 0; turn < TURNS_MAX * wanted; turn += 1) {
+      const lacking = contenders.filter(({ tally }) => tally.fast.length < wanted);
+      if (lacking.length === 0) break;
       // The same arrivals for all, and another order each time.
       const load = { ratePerS, seed: seed + turn };
-      for (const one of shuffled(contenders, seededRandom(seed * 97 + turn))) {
+      for (const one of shuffled(lacking, seededRandom(seed * 97 + turn))) {
+        await context.stalls.pace.untilCalm();
         await one.turn(
           load,
           contenders.filter((other) => other !== one),

@@ -1,14 +1,12 @@
-// What an arm's turns came to, of which those count in which its core was at its fastest.
+// What an arm's turns came to, of which those count in which its cores were fast.
 //
 // A neighbour on the other half of the core makes it slower by half for some seconds, of which the
 // kernel tells nothing. At the same load the loop is then hardly ever idle, and p99.9 of a round
 // is that of these seconds, in whichever arm's turn they fell: the same arm twice was 8 times
-// apart. How much of its core a request takes tells of it, whatever the arm.
+// apart.
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
-import { quartiles } from '../harness/statistics.mjs';
+import { isCalm } from '../harness/pace.mjs';
 
-/** By how much a request may take more than in a quarter of the arm's turns, the fastest. */
-const OFF_MAX = 0.2;
 /** Of each turn these are kept one by one: whether a tail is of one turn or of many shows then. */
 const SLOWEST = 20;
 
@@ -26,7 +24,7 @@ export class Tally {
 
   /**
    * Takes a turn in: what its requests took in ms, of those that nothing disturbed; how many were
-   * `sent` in all, and what its sums are.
+   * `sent` in all, the `slowness` of its cores (`Pace`), and what its sums are.
    */
   add({ latenciesMs, ...turn }) {
     const histogram = new LatencyHistogram();
@@ -46,13 +44,9 @@ export class Tally {
     return this.#turns.map((turn) => turn[figure]);
   }
 
-  /**
-   * Those that count, as they were added. Not those around the middle one: where the core is slow
-   * for half a round, they are of both.
-   */
+  /** Those that count. */
   get fast() {
-    const { low } = quartiles(this.each('perRequestNs'));
-    return this.#turns.filter(({ perRequestNs }) => perRequestNs <= low * (1 + OFF_MAX));
+    return this.#turns.filter(({ slowness }) => isCalm(slowness));
   }
 
   /** How many requests count: those of fast turns that nothing disturbed. */

@@ -1,5 +1,5 @@
 // When the CPUs of an experiment did not run, each stall by itself, so that what came then can be
-// left out.
+// left out, and when they were slow (`pace.mjs`).
 //
 // What the kernel tells of a host's time (`stolen.mjs`) comes in ticks of 10 ms, for all CPUs
 // together and late: on a loud host half of all requests came near one, and nothing had happened
@@ -9,6 +9,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { Pace } from './pace.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const PROGRAM = `${root}target/release/examples/stalls`;
@@ -45,6 +46,8 @@ export function disturbedBy(stalls) {
 export class StallWatch {
   #children = [];
   #stalls = [];
+  /** How fast the CPUs are. */
+  pace = new Pace();
   /** Why one of them does not look any longer. */
   #ended = null;
   /** Between the two clocks. */
@@ -66,10 +69,11 @@ export class StallWatch {
     const lines = createInterface({ input: child.stdout });
     const [watches, ends] = [once(lines, 'line'), once(child, 'exit')];
     lines.on('line', (line) => {
-      const [dueNs, lateNs] = line.split(' ').map(Number);
+      const [what, atNs, tookNs] = line.split(' ');
+      const atMs = Number(atNs) / 1e6 - this.#aheadMs;
+      if (what === 'work') this.pace.add(cpu, { atMs, workNs: Number(tookNs) });
       // The first only says that it watches.
-      if (lateNs === 0) return;
-      this.#stalls.push({ fromMs: dueNs / 1e6 - this.#aheadMs, lateMs: lateNs / 1e6 });
+      else if (tookNs !== '0') this.#stalls.push({ fromMs: atMs, lateMs: Number(tookNs) / 1e6 });
     });
     const fail = ends.then(([code, signal]) => {
       this.#ended = `the watch of CPU ${cpu} has ended with ${code ?? signal}`;
