@@ -3,7 +3,6 @@
 // Anew for each round, on a server of its own: the core of a shared host is another from one minute
 // to the next, and how busy the loop is decides more of a tail than any policy does.
 import { openLoop } from '../harness/open-loop.mjs';
-import { isCalm } from '../harness/pace.mjs';
 import { quartiles } from '../harness/statistics.mjs';
 import { BASE_FLAGS, BASE_POLICY, BASE_SPEED } from './arms.mjs';
 import { BoostedService } from './service.mjs';
@@ -18,6 +17,8 @@ const LOOK_MS = 2000;
 const TRIAL_LOOKS = [2, 6];
 /** So many times as many, until as many had fast cores. */
 const LOOKS_MAX = 2;
+/** Tenths of a second in which a core may be slow in one that counts as fast. */
+const SLOW_MAX = 2;
 
 /**
  * Requests per second at which loops are busy for `UTILISATION` of the time that the base speed
@@ -49,24 +50,27 @@ async function rateOf(service, pace) {
   let ratePerS = (UTILISATION * (await warm(connections))) / (WARM_MS / 1000);
   for (const wanted of TRIAL_LOOKS) {
     const looks = [];
-    const fast = () => looks.filter(({ slowness }) => isCalm(slowness));
+    const fast = () => looks.filter(({ isCalm }) => isCalm);
     while (fast().length < wanted && looks.length < LOOKS_MAX * wanted) {
       await pace.untilCalm();
       looks.push(await lookAt(service, { ratePerS, pace }));
     }
-    const counting = fast().length > 0 ? fast() : looks;
-    const { median } = quartiles(counting.map(({ perRequestNs }) => perRequestNs));
+    // Where the cores are never fast for as long, the best there is.
+    const { median } = quartiles(
+      (fast().length > 0 ? fast() : looks).map((one) => one.perRequestNs),
+    );
     ratePerS = (UTILISATION * BASE_SPEED * 1e9) / median;
   }
   return Math.round(ratePerS);
 }
 
-/** What a request took of the loop, and how slow the cores were meanwhile. */
+/** What a request took of the loop, and whether the cores were fast all the time. */
 async function lookAt(service, { ratePerS, pace }) {
   const fromMs = performance.now();
   const beforeNs = service.loopNs();
   const load = { requests, ratePerS, durationMs: LOOK_MS };
   const { latenciesMs } = await openLoop(service.connections, load);
   const perRequestNs = (service.loopNs() - beforeNs) / latenciesMs.length;
-  return { perRequestNs, slowness: pace.slowness(fromMs, performance.now()) };
+  const isCalm = pace.slowWindows(fromMs, performance.now()).length <= SLOW_MAX;
+  return { perRequestNs, isCalm };
 }

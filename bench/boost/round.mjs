@@ -4,11 +4,11 @@
 // On a shared host the core is slower by half and is taken away in phases of seconds to minutes.
 // Arm after arm for half a minute each, the same arm twice was up to 97 % apart at p99.9. In turns
 // of seconds all arms have the same phases. Who is not asked costs next to nothing. A turn waits
-// for cores that are fast, and one in which they were slow is taken again.
+// for cores that are fast, and who has had slow ones has some more.
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
 import { stolenSince } from '../harness/cpu.mjs';
 import { openLoop } from '../harness/open-loop.mjs';
-import { disturbedBy, windowsAround } from '../harness/stalls.mjs';
+import { windowsAround, within } from '../harness/stalls.mjs';
 import { quartiles } from '../harness/statistics.mjs';
 import { BASE, BASE_POLICY, environmentOf, flagsOf } from './arms.mjs';
 import { databasesNow, OVERDUE_MS, threadsNow } from './overdue.mjs';
@@ -23,7 +23,7 @@ const TURN_MS = 2000;
 const BEGIN_MS = 200;
 /** Of the requests that are sent: where fewer count a round is begun anew. */
 const COUNTING_MIN = 0.2;
-/** So many times the turns that are wanted, until as many count. */
+/** So many times the turns that it takes where nothing disturbs, until enough requests count. */
 const TURNS_MAX = 1.5;
 /** Of the rate of all, that of who is recorded, until both have had a turn. */
 const PACE_AT_FIRST = 0.85;
@@ -100,7 +100,8 @@ class Contender {
     const stalls = [...(await this.stalls.taken()), ...answered.stalls];
     const raised = await this.lever.raised();
     await held?.stop();
-    const isDisturbed = disturbedBy(stalls);
+    const disturbed = [...windowsAround(stalls), ...this.stalls.pace.slowWindows(beganMs, untilMs)];
+    const isDisturbed = within(disturbed);
     const counting = dueMs.flatMap((due, index) => (due >= fromMs ? [index] : []));
     const undisturbed = counting.filter((index) => !isDisturbed(dueMs[index]));
     this.tally.add({
@@ -109,7 +110,7 @@ class Contender {
       span: { fromMs: beganMs, untilMs },
       counting: { fromMs, untilMs: beganMs + durationMs },
       slowness: this.stalls.pace.slowness(beganMs, untilMs),
-      disturbed: windowsAround(stalls),
+      disturbed,
       ...{ sent: latenciesMs.length, failed, unanswered, stalls: stalls.length },
       ...{ stolenNs, wallNs, ...ofCpu },
       raisedNs: raised.raisedNs - wasRaised.raisedNs,
@@ -176,7 +177,7 @@ class Contender {
   }
 }
 
-function rounded({ slowness }) {
+function rounded(slowness) {
   return slowness === null ? null : Number(slowness.toFixed(3));
 }
 
@@ -212,7 +213,7 @@ export async function takeRound({ arms, latency, sent, seed, ratePerS, ...contex
     const recorded = contenders.filter((one) => one.isRecorded);
     const wanted = Math.ceil(sent / (ratePerS * (TURN_MS / 1000)));
     for (let turn = 0; turn < TURNS_MAX * wanted; turn += 1) {
-      const lacking = contenders.filter(({ tally }) => tally.fast.length < wanted);
+      const lacking = contenders.filter(({ tally }) => tally.requests < sent);
       if (lacking.length === 0) break;
       // The same arrivals for all, and another order each time.
       const load = { ratePerS, seed: seed + turn };

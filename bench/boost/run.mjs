@@ -52,12 +52,12 @@ const { values } = parseArgs({
   },
 });
 /**
- * How slow cores may be in turns that count. What a request takes of its core goes with it: a fifth
- * more at this. That of the load has less to do, and only is not to be late.
+ * How slow a core may be for a tenth of a second that counts. What a request takes of it goes with
+ * it. That of the load has less to do, and only is not to be late.
  */
 const SLOWNESS_MAX = new Map([
-  [SERVER_CORE, 1.15],
-  [LOAD_CORE, 1.3],
+  [SERVER_CORE, 1.2],
+  [LOAD_CORE, 1.4],
 ]);
 /** A round that the host spoiled is never kept. */
 const TRIALS_MAX = 20;

@@ -1,11 +1,14 @@
-// What an arm's turns came to, of which those count in which its cores were fast.
+// What an arm's turns came to, of which those count in which its cores were fast for most of it.
 //
 // A neighbour on the other half of the core makes it slower by half for some seconds, of which the
 // kernel tells nothing. At the same load the loop is then hardly ever idle, and p99.9 of a round
 // is that of these seconds, in whichever arm's turn they fell: the same arm twice was 8 times
-// apart.
+// apart. They are left out one by one; what is left of a turn that was slow for most of it began
+// in a queue.
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
-import { isCalm } from '../harness/pace.mjs';
+
+/** Of its requests, those that nothing disturbed where a turn counts. */
+const UNDISTURBED_MIN = 0.5;
 
 /** Of each turn these are kept one by one: whether a tail is of one turn or of many shows then. */
 const SLOWEST = 20;
@@ -46,7 +49,9 @@ export class Tally {
 
   /** Those that count. */
   get fast() {
-    return this.#turns.filter(({ slowness }) => isCalm(slowness));
+    return this.#turns.filter(
+      ({ histogram: { count }, leftOut }) => count > UNDISTURBED_MIN * (count + leftOut),
+    );
   }
 
   /** How many requests count: those of fast turns that nothing disturbed. */

@@ -38,7 +38,11 @@ export function windowsAround(stalls) {
 
 /** Whether who came at a moment (ms of `performance.now`) is to be left out. */
 export function disturbedBy(stalls) {
-  const windows = windowsAround(stalls);
+  return within(windowsAround(stalls));
+}
+
+/** Whether a moment is in one of these windows. */
+export function within(windows) {
   return (ms) => windows.some(({ fromMs, untilMs }) => ms > fromMs && ms < untilMs);
 }
 

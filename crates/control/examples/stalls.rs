@@ -15,7 +15,7 @@
 //! - `stall DUE LATE`: it was to wake then, and did so a millisecond later or more. A stall that
 //!   begins while it sleeps is told less by what was left of its sleep, so that all of 2 ms are
 //!   told, and some of 1;
-//! - `work AT TOOK`: what the piece of work took, the median of the quarter of a second until then.
+//! - `work AT TOOK`: what the piece of work took, the median of the tenth of a second until then.
 
 use std::hint::black_box;
 use std::io::{self, Write};
@@ -28,7 +28,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// Of its looks, one has a piece of work.
 const LOOKS_PER_WORK: u64 = 10;
 /// Pieces of work of which the median is told.
-const WORKS_PER_LINE: usize = 25;
+const WORKS_PER_LINE: usize = 10;
 /// Steps of a piece of work.
 const STEPS: u64 = 10_000;
 
