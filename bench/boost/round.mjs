@@ -23,8 +23,11 @@ const TURN_MS = 2000;
 const BEGIN_MS = 200;
 /** Of the requests that are sent: where fewer count a round is begun anew. */
 const COUNTING_MIN = 0.2;
-/** So many times the turns that it takes where nothing disturbs, until enough requests count. */
-const TURNS_MAX = 1.5;
+/**
+ * So many times the turns that it takes where nothing disturbs, until enough requests count, and
+ * how many more where those that do are less than half.
+ */
+const TURNS_MAX = { usual: 1.5, atAll: 3 };
 /** Of the rate of all, that of who is recorded, until both have had a turn. */
 const PACE_AT_FIRST = 0.85;
 
@@ -212,8 +215,9 @@ export async function takeRound({ arms, latency, sent, seed, ratePerS, ...contex
     await Promise.all(contenders.map((one) => one.begin()));
     const recorded = contenders.filter((one) => one.isRecorded);
     const wanted = Math.ceil(sent / (ratePerS * (TURN_MS / 1000)));
-    for (let turn = 0; turn < TURNS_MAX * wanted; turn += 1) {
-      const lacking = contenders.filter(({ tally }) => tally.requests < sent);
+    for (let turn = 0; turn < TURNS_MAX.atAll * wanted; turn += 1) {
+      const enough = turn < TURNS_MAX.usual * wanted ? sent : sent / 2;
+      const lacking = contenders.filter(({ tally }) => tally.requests < enough);
       if (lacking.length === 0) break;
       // The same arrivals for all, and another order each time.
       const load = { ratePerS, seed: seed + turn };

@@ -56,7 +56,7 @@ const { values } = parseArgs({
  * it. That of the load has less to do, and only is not to be late.
  */
 const SLOWNESS_MAX = new Map([
-  [SERVER_CORE, 1.2],
+  [SERVER_CORE, 1.3],
   [LOAD_CORE, 1.4],
 ]);
 /** A round that the host spoiled is never kept. */

@@ -8,7 +8,7 @@
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 
 /** Of its requests, those that nothing disturbed where a turn counts. */
-const UNDISTURBED_MIN = 0.5;
+const UNDISTURBED_MIN = 0.25;
 
 /** Of each turn these are kept one by one: whether a tail is of one turn or of many shows then. */
 const SLOWEST = 20;

@@ -18,10 +18,10 @@ const LATEST = 5;
 /** What a look is of: until it was told, for so long. */
 const LOOK_MS = 100;
 /** A queue that grew in a slow stretch is gone so much later. */
-const AFTER_MS = 250;
+const AFTER_MS = 150;
 const AGAIN_MS = 100;
 /** A phase that lasts longer than this may last for minutes. */
-const WAIT_MS_MAX = 4000;
+const WAIT_MS_MAX = 2000;
 
 export class Pace {
   /** By CPU: how slow it may be, and what was seen. */

@@ -35,8 +35,8 @@ test('what came in a slow look is left out, and what came a while after', () => 
   look(pace, 0, 10_000, 20, 24, 25, 20, 20, 20);
   look(pace, 1, 10_000, 40, 40, 40, 40, 56, 57);
   assert.deepEqual(pace.slowWindows(10_000, 11_000), [
-    { fromMs: 10_200, untilMs: 10_550 },
-    { fromMs: 10_500, untilMs: 10_850 },
+    { fromMs: 10_200, untilMs: 10_450 },
+    { fromMs: 10_500, untilMs: 10_750 },
   ]);
   // The last one began before that moment.
   assert.equal(pace.slowWindows(10_400, 10_550).length, 1);

@@ -3,7 +3,7 @@
 use bobtail_testkit::{Shape, Simulation};
 use proptest::prelude::*;
 
-use crate::model::{Action, EventIx, Model, Trigger};
+use crate::model::{Action, EventIx, Model, NO_GATE, Step, Trigger};
 use crate::scenario::scaled;
 use crate::{
     Capture, Closed, Components, Ran, Replayed, Scenario, Shedding, WorkFactors, replay,
@@ -38,18 +38,34 @@ fn by_event(replayed: &Replayed) -> Vec<Ran> {
     ran
 }
 
-/// The event that releases each, where one does.
-fn parents(model: &Model) -> Vec<Option<EventIx>> {
-    let mut parents = vec![None; model.events.len()];
-    for event in 0..model.events.len() as EventIx {
-        for step in model.steps_of(event) {
-            if let Action::Release(child) = model.steps[step].action {
-                assert_eq!(parents[child as usize], None, "released once");
-                parents[child as usize] = Some(event);
+/// The events that each waits for: the one that releases it and, where it does so in steps behind
+/// a gate, all that the gate waits for.
+fn parents(model: &Model) -> Vec<Vec<EventIx>> {
+    let mut behind = vec![Vec::new(); model.gates.len()];
+    for (event, step) in steps(model) {
+        if let Action::Gate(gate) | Action::Join(gate) = step.action {
+            behind[gate as usize].push(event);
+        }
+    }
+    let mut parents = vec![Vec::new(); model.events.len()];
+    for (event, step) in steps(model) {
+        if let Action::Release(child) = step.action {
+            let all = &mut parents[child as usize];
+            assert!(all.is_empty(), "released once");
+            all.push(event);
+            if step.gate != NO_GATE {
+                all.extend_from_slice(&behind[step.gate as usize]);
             }
         }
     }
     parents
+}
+
+/// Every step, with its event.
+fn steps(model: &Model) -> impl Iterator<Item = (EventIx, &Step)> {
+    let events = 0..model.events.len() as EventIx;
+    let ranges = events.map(|event| (event, model.steps_of(event)));
+    ranges.flat_map(|(event, range)| model.steps[range].iter().map(move |step| (event, step)))
 }
 
 /// Every event ran once, one after the other, and none before its parent.
@@ -67,8 +83,8 @@ pub(crate) fn ran_once_and_after_parents(
     for pair in replayed.ran.windows(2) {
         prop_assert!(pair[0].end_ns <= pair[1].begin_ns, "{:?}", pair);
     }
-    for (child, parent) in parents(model).into_iter().enumerate() {
-        if let Some(parent) = parent {
+    for (child, all) in parents(model).into_iter().enumerate() {
+        for parent in all {
             prop_assert!(ran[parent as usize].begin_ns <= ran[child].ready_ns);
             prop_assert!(ran[child].ready_ns <= ran[child].begin_ns);
         }
@@ -102,6 +118,15 @@ fn grown_traces_have_reads_with_several_answers() {
         model.events.iter().filter(|one| one.joins).count()
     };
     assert!((0..10).map(parts).sum::<usize>() > 0);
+}
+
+#[test]
+fn grown_traces_have_events_that_wait_for_several_others() {
+    let several = |seed| {
+        let (model, _) = grown(seed, 6_000);
+        parents(&model).iter().filter(|all| all.len() > 2).count()
+    };
+    assert!((0..10).map(several).sum::<usize>() > 0);
 }
 
 proptest! {
