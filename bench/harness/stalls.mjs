@@ -12,7 +12,6 @@ import { fileURLToPath } from 'node:url';
 import { Pace } from './pace.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const PROGRAM = `${root}target/release/examples/stalls`;
 /** Above the imitation of a frequency. */
 const PRIORITY = '90';
 /** Requests due so shortly before a stall may have waited through it: out, whatever they took. */
@@ -57,17 +56,19 @@ export class StallWatch {
   /** Between the two clocks. */
   #aheadMs = Number(process.hrtime.bigint()) / 1e6 - performance.now();
 
-  static async start(cpus) {
-    const build = ['build', '-q', '--release', '-p', 'bobtail-control', '--example', 'stalls'];
-    execFileSync('cargo', build, { cwd: root, stdio: 'inherit' });
+  /** `profile` is Cargo's: that of the tests is built with them. */
+  static async start(cpus, { profile = 'release' } = {}) {
+    const build = ['build', '-q', '--profile', profile, '-p', 'bobtail-control'];
+    execFileSync('cargo', [...build, '--example', 'stalls'], { cwd: root, stdio: 'inherit' });
+    const program = `${root}target/${profile}/examples/stalls`;
     const watch = new StallWatch();
-    await Promise.all(cpus.map((cpu) => watch.#watch(cpu)));
+    await Promise.all(cpus.map((cpu) => watch.#watch(cpu, program)));
     return watch;
   }
 
-  async #watch(cpu) {
+  async #watch(cpu, program) {
     // It must not outlive this process, whatever ends that.
-    const args = ['--pdeathsig', 'KILL', 'chrt', '--fifo', PRIORITY, PROGRAM, String(cpu)];
+    const args = ['--pdeathsig', 'KILL', 'chrt', '--fifo', PRIORITY, program, String(cpu)];
     const child = spawn('setpriv', args, { stdio: ['ignore', 'pipe', 'inherit'] });
     this.#children.push(child);
     const lines = createInterface({ input: child.stdout });

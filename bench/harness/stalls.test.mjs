@@ -45,7 +45,7 @@ async function block(core, ms) {
 
 test('a stall is told with when and how long it was, once', async (t) => {
   if (process.getuid() !== 0) return leaveOut(t, 'needs root');
-  const watch = await StallWatch.start([LOAD_CORE]);
+  const watch = await StallWatch.start([LOAD_CORE], { profile: 'tested' });
   t.after(() => watch.stop());
   await watch.taken();
   await sleep(20);
@@ -61,7 +61,7 @@ test('a stall is told with when and how long it was, once', async (t) => {
 
 test('a watch that has ended is no quiet time', async (t) => {
   if (process.getuid() !== 0) return leaveOut(t, 'needs root');
-  const watch = await StallWatch.start([LOAD_CORE]);
+  const watch = await StallWatch.start([LOAD_CORE], { profile: 'tested' });
   t.after(() => watch.stop());
   await watch.taken();
   execFileSync('pkill', ['-KILL', '-P', String(process.pid), '-x', 'stalls']);
