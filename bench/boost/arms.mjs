@@ -7,6 +7,7 @@ const semiSpaces = SEMI_SPACES_MB.map((mb) => [
   {
     policy: 'static:base',
     flags: semiSpace(mb),
+    semiSpaceMb: mb,
     label: `static 2.6 GHz, semi-space ${mb} MB`,
     isExtra: true,
   },

@@ -49,16 +49,14 @@ async function rateOf(service, pace) {
   const { connections } = service;
   let ratePerS = (UTILISATION * (await warm(connections))) / (WARM_MS / 1000);
   for (const wanted of TRIAL_LOOKS) {
-    const looks = [];
-    const fast = () => looks.filter(({ isCalm }) => isCalm);
-    while (fast().length < wanted && looks.length < LOOKS_MAX * wanted) {
+    const [fast, slow] = [[], []];
+    while (fast.length < wanted && fast.length + slow.length < LOOKS_MAX * wanted) {
       await pace.untilCalm();
-      looks.push(await lookAt(service, { ratePerS, pace }));
+      const { isCalm, perRequestNs } = await lookAt(service, { ratePerS, pace });
+      (isCalm ? fast : slow).push(perRequestNs);
     }
     // Where the cores are never fast for as long, the best there is.
-    const { median } = quartiles(
-      (fast().length > 0 ? fast() : looks).map((one) => one.perRequestNs),
-    );
+    const { median } = quartiles(fast.length > 0 ? fast : slow);
     ratePerS = (UTILISATION * BASE_SPEED * 1e9) / median;
   }
   return Math.round(ratePerS);

@@ -32,7 +32,7 @@ function p99Ms(cells) {
 }
 
 function isLargeEnough(arm) {
-  return arm === BASE || Number(arm.split('-')[1]) >= Number(values['least-mb']);
+  return ARMS[arm].semiSpaceMb >= Number(values['least-mb']);
 }
 
 /** In each round; cells are in their order. */

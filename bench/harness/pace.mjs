@@ -24,7 +24,10 @@ const AGAIN_MS = 100;
 const WAIT_MS_MAX = 2000;
 
 export class Pace {
-  /** By CPU: how slow it may be, and what was seen. */
+  /**
+   * By CPU: how slow it may be, what was seen, and what the work took in ascending order: of hours
+   * it would be sorted ten times a second.
+   */
   #cpus = new Map();
 
   /**
@@ -32,12 +35,17 @@ export class Pace {
    * now on.
    */
   limit(cpu, slownessMax) {
-    this.#cpus.set(cpu, { slownessMax, looks: [] });
+    this.#cpus.set(cpu, { slownessMax, looks: [], worksNs: [] });
   }
 
   /** A look at a CPU: what its piece of work took, and until when (`performance.now`). */
   add(cpu, { atMs, workNs }) {
-    this.#cpus.get(cpu)?.looks.push({ atMs, workNs });
+    const seen = this.#cpus.get(cpu);
+    if (seen === undefined) return;
+    const { looks, worksNs } = seen;
+    looks.push({ atMs, workNs });
+    const place = worksNs.findLastIndex((one) => one <= workNs) + 1;
+    worksNs.splice(place, 0, workNs);
   }
 
   /**
@@ -45,10 +53,10 @@ export class Pace {
    * than in the fastest tenth of all until now; `null` where nobody looked.
    */
   slowness(fromMs, untilMs) {
-    return [...this.#cpus.values()].map(({ looks }) => {
+    return [...this.#cpus.values()].map(({ looks, worksNs }) => {
       const within = looks.filter(({ atMs }) => atMs >= fromMs && atMs <= untilMs);
       const sumNs = within.reduce((sum, { workNs }) => sum + workNs, 0);
-      return within.length === 0 ? null : sumNs / within.length / fastNs(looks);
+      return within.length === 0 ? null : sumNs / within.length / quantile(worksNs, FAST_SHARE);
     });
   }
 
@@ -57,8 +65,8 @@ export class Pace {
    * in order; they may overlap.
    */
   slowWindows(fromMs, untilMs) {
-    const slow = [...this.#cpus.values()].flatMap(({ looks, slownessMax }) => {
-      const mostNs = slownessMax * fastNs(looks);
+    const slow = [...this.#cpus.values()].flatMap(({ looks, worksNs, slownessMax }) => {
+      const mostNs = slownessMax * quantile(worksNs, FAST_SHARE);
       return looks.filter(
         ({ atMs, workNs }) => atMs >= fromMs && atMs - LOOK_MS <= untilMs && workNs > mostNs,
       );
@@ -68,8 +76,8 @@ export class Pace {
   }
 
   get #isCalm() {
-    return [...this.#cpus.values()].every(({ looks, slownessMax }) => {
-      const mostNs = slownessMax * fastNs(looks);
+    return [...this.#cpus.values()].every(({ looks, worksNs, slownessMax }) => {
+      const mostNs = slownessMax * quantile(worksNs, FAST_SHARE);
       return looks.length > 0 && looks.slice(-LATEST).every(({ workNs }) => workNs <= mostNs);
     });
   }
@@ -83,9 +91,4 @@ export class Pace {
     }
     return true;
   }
-}
-
-function fastNs(looks) {
-  const all = looks.map(({ workNs }) => workNs).sort((a, b) => a - b);
-  return quantile(all, FAST_SHARE);
 }

@@ -84,9 +84,9 @@ pub(crate) fn ran_once_and_after_parents(
         prop_assert!(pair[0].end_ns <= pair[1].begin_ns, "{:?}", pair);
     }
     for (child, all) in parents(model).into_iter().enumerate() {
+        prop_assert!(ran[child].ready_ns <= ran[child].begin_ns);
         for parent in all {
             prop_assert!(ran[parent as usize].begin_ns <= ran[child].ready_ns);
-            prop_assert!(ran[child].ready_ns <= ran[child].begin_ns);
         }
     }
     Ok(())
