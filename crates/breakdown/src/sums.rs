@@ -38,10 +38,10 @@ pub(crate) struct Sums {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Disturbed {
     pub count: u64,
-    /// How many there would be if all had come at any time.
-    pub by_chance: f64,
     /// About so much of their latency may be what was taken.
     pub taken_ns: u64,
+    /// How much there would be if all had come at any time.
+    pub by_chance_ns: f64,
 }
 
 impl Disturbed {
@@ -50,15 +50,15 @@ impl Disturbed {
         let disturbance = taken.disturbance(begin_ns, end_ns, span_ns);
         Self {
             count: u64::from(disturbance.is_hit),
-            by_chance: disturbance.chance,
             taken_ns: disturbance.taken_ns,
+            by_chance_ns: disturbance.by_chance_ns,
         }
     }
 
     fn add(&mut self, other: &Self) {
         self.count += other.count;
-        self.by_chance += other.by_chance;
         self.taken_ns += other.taken_ns;
+        self.by_chance_ns += other.by_chance_ns;
     }
 }
 

@@ -17,7 +17,7 @@ const DOMINANT: f64 = 0.3;
 const MOST: f64 = 0.5;
 /// The cure where no quota is to blame.
 const QUIETER: &str = "run fewer busy processes beside it, or give it processors of its own";
-/// So many times as many requests of the tail as by chance are disturbed.
+/// Requests of the tail lose so many times as much as they would by chance.
 const BY_CHANCE: f64 = 3.0;
 /// Share of the recording in which the quota was used up from which that is worth telling.
 const THROTTLED: f64 = 0.05;
@@ -134,7 +134,8 @@ pub(super) fn v8_threads(evidence: &Evidence<'_>) -> Option<Finding> {
 
 /// How many were under way meanwhile, and what that may have cost a request of the tail.
 ///
-/// Who is under way for long is so at any moment more often: as many as by chance say nothing.
+/// Who is under way for long is so at any moment more often: as much as by chance says nothing. How
+/// much and not how many, since where a little is taken again and again anybody is hit.
 fn disturbed(
     evidence: &Evidence<'_>,
     by: fn(&Sums) -> &Disturbed,
@@ -142,7 +143,7 @@ fn disturbed(
 ) -> Option<(String, u64)> {
     let (tail, rest) = (evidence.tail_sums, evidence.rest_sums);
     let impact_ns = evidence.per_request(by(tail).taken_ns);
-    let is_by_chance = (by(tail).count as f64) < BY_CHANCE * by(tail).by_chance;
+    let is_by_chance = (by(tail).taken_ns as f64) < BY_CHANCE * by(tail).by_chance_ns;
     if evidence.share(impact_ns) < WORTH_TELLING || is_by_chance {
         return None;
     }

@@ -10,12 +10,31 @@ use super::work::{action, codes, report};
 
 /// In each of these seconds, from 5 ms after the request of that second came, for so long.
 fn taken(turns: RangeInclusive<u64>, length_ms: u64, taken_ms: u64) -> Taken {
-    let interval = |turn: u64| TakenInterval {
-        from_ns: ORIGIN_NS + (turn * 1000 + 5) * 1_000_000,
-        until_ns: ORIGIN_NS + (turn * 1000 + 5 + length_ms) * 1_000_000,
+    Taken::of(turns.map(|turn| interval(turn, 5, length_ms, taken_ms)))
+}
+
+/// In one second, from so long after its request came.
+fn interval(turn: u64, after_ms: u64, length_ms: u64, taken_ms: u64) -> TakenInterval {
+    let from_ns = ORIGIN_NS + (turn * 1000 + after_ms) * 1_000_000;
+    TakenInterval {
+        from_ns,
+        until_ns: from_ns + length_ms * 1_000_000,
         taken_ns: taken_ms * 1_000_000,
+    }
+}
+
+#[test]
+fn little_that_is_taken_from_anybody_does_not_hide_what_was_taken_from_the_tail() {
+    let little = |turn| interval(turn, 60, 900, 1);
+    let much = |turn| interval(turn, 5, 50, 40);
+    let with = |intervals: Vec<TakenInterval>| TraceInfo {
+        taken_by_v8: Taken::of(intervals),
+        ..trace_info(0)
     };
-    Taken::of(turns.map(interval))
+    let all: Vec<TakenInterval> = (1..=40).map(little).chain((29..=40).map(much)).collect();
+    assert!(codes(&report(with(all), "")).contains(&"v8-threads"));
+    let little = (1..=40).map(little).collect();
+    assert!(!codes(&report(with(little), "")).contains(&"v8-threads"));
 }
 
 #[test]

@@ -8,16 +8,13 @@
 import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import type { TakenInterval } from '../json/run';
+import { lookEveryMs } from './look-period';
 import { TakenIntervals } from './taken-intervals';
 
 /** Ticks of `/proc/stat`: USER_HZ is 100 on every architecture Node runs on. */
 const NS_PER_TICK = 10_000_000;
 const NS_PER_MS = 1e6;
 const STEAL_FIELD = 8;
-const LOOK_MS = 50;
-const LOOK_MS_MAX = 1000;
-/** A kernel with hundreds of CPUs takes a millisecond to write the file. */
-const SHARE_OF_TIME_MAX = 0.005;
 const TRIED_LOOKS = 5;
 /**
  * Of the time of all CPUs, between two looks. Of hundreds of CPUs one is taken from at any moment,
@@ -105,7 +102,6 @@ export class StolenWatch {
       readStealNs(this.#path);
       return Number(process.hrtime.bigint() - beforeNs) / NS_PER_MS;
     });
-    const everyMs = Math.min(...tookMs) / SHARE_OF_TIME_MAX;
-    return Math.min(LOOK_MS_MAX, Math.max(LOOK_MS, everyMs));
+    return lookEveryMs(Math.min(...tookMs));
   }
 }

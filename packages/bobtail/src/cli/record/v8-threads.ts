@@ -10,6 +10,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TakenInterval } from '../json/run';
 import { readRecordedProcesses, rewriteProcessFile } from './agent-files';
+import { lookEveryMs } from './look-period';
 import { TakenIntervals } from './taken-intervals';
 
 /** What V8's threads of a process did. */
@@ -25,10 +26,6 @@ export interface V8ThreadsFacts {
 const CPUS_MAX = 2;
 /** `node-V8Worker`: Node puts its own name before V8's. */
 const NAME = /V8Worker$/;
-const LOOK_MS = 50;
-const LOOK_MS_MAX = 1000;
-/** What the looks themselves may cost of one CPU, which may be the loop's. */
-const SHARE_OF_TIME_MAX = 0.005;
 /** Of the time between two looks. */
 const NOTABLE_SHARE = 0.01;
 
@@ -167,7 +164,7 @@ export class V8ThreadsWatch {
     const one = this.#processes.get(pid) ?? new WatchedProcess(folder, this.#nowNs());
     this.#processes.set(pid, one);
     one.find();
-    if (one.isWatched && !this.#isStopped) this.#timer ??= this.#after(LOOK_MS);
+    if (one.isWatched && !this.#isStopped) this.#timer ??= this.#after(lookEveryMs(0));
   }
 
   /** Looks now. */
@@ -201,8 +198,7 @@ export class V8ThreadsWatch {
 
   #after(ms: number): NodeJS.Timeout {
     const timer = setTimeout(() => {
-      const cheapMs = this.#costMs() / SHARE_OF_TIME_MAX;
-      this.#timer = this.#after(Math.min(LOOK_MS_MAX, Math.max(LOOK_MS, cheapMs)));
+      this.#timer = this.#after(lookEveryMs(this.#costMs()));
     }, ms);
     return timer.unref();
   }
