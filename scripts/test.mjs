@@ -54,11 +54,15 @@ await build();
 await step('format and lint: TypeScript', 'npx', ['biome', 'ci', '--colors=off', '.']);
 await step('format: Rust', 'cargo', ['fmt', '--all', '--check']);
 await step('tidy', process.execPath, ['scripts/tidy.mjs']);
-// It waits for the registry for minutes, which the compiler does not.
+// They wait for registries, Etherpad for minutes, which the compiler does not.
 const etherpad = step('install Etherpad Lite', process.execPath, ['workloads/etherpad/setup.mjs']);
+const chromium = step('find or install Chromium', process.execPath, [
+  'packages/report-ui/chromium.mjs',
+]);
 const all = ['--profile', 'tested', '--workspace'];
 await step('lint: Rust', 'cargo', ['clippy', ...all, '--all-targets', '--', '-D', 'warnings']);
 await step('test: Rust', 'cargo', ['test', ...all, '--quiet']);
+await chromium;
 // Much of what follows is timed, and on a shared host cores that sleep are stopped far more often.
 const isAwake = keptAwake();
 process.stdout.write(`processors are ${isAwake ? '' : 'not '}kept from sleeping\n`);
@@ -71,7 +75,6 @@ await suite(
   'test: agent and command line',
   ours.filter((file) => !untimed.includes(file)),
 );
-await step('find or install Chromium', process.execPath, ['packages/report-ui/chromium.mjs']);
 // What a page shows does not depend on how long that took; what opening it costs is timed.
 const pages = testFiles('packages/report-ui/test', '.test.mjs');
 const timed = pages.filter((file) => file.endsWith('/load.test.mjs'));

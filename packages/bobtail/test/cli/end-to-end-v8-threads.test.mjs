@@ -11,8 +11,9 @@ import { fixture, reportOf, startRecording } from './recordings.mjs';
 /** From this version on V8's threads have a name. */
 const NAMED_SINCE = 24;
 const SECONDS = 14;
+const SECONDS_QUIET = 8;
 /** Where nothing tells them apart, nothing comes of a longer one. */
-const SECONDS_UNNAMED = 5;
+const SECONDS_UNNAMED = 3;
 const PLANTED = ['--no-wasm-lazy-compilation', '--no-wasm-dynamic-tiering'];
 /** What V8's threads do of themselves. */
 const IDLE = ['--no-opt', '--no-maglev', '--single-threaded-gc'];
@@ -52,7 +53,7 @@ for (const { path, version } of nodes) {
 
   if (!isNamed) continue;
   test(`${version}: nothing is told where they did nothing`, async (t) => {
-    const { found } = await recorded(t, path, SECONDS, IDLE, 'quiet');
+    const { found } = await recorded(t, path, SECONDS_QUIET, IDLE, 'quiet');
     assert.equal(found, undefined);
   });
 }
