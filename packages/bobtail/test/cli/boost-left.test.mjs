@@ -20,6 +20,14 @@ function takeOffline(tree, policy) {
   return () => renameSync(`${path}.offline`, path);
 }
 
+/** Until the guard has put back CPU 0, and has written that to its journal, its last act. */
+async function putBack(tree, journal) {
+  await until('the guard puts it back', () => tree.khz(0) === BASE);
+  await until('nothing is listed', () => {
+    return JSON.parse(readFileSync(journal, 'utf8')).entries.length === 0;
+  });
+}
+
 async function boostedTree(t, how = {}) {
   const tree = makeTree(makeFolder(t));
   const args = ['--actuator', 'cpufreq', '--lever-root', tree.root, '--policy', 'static:peak'];
@@ -45,10 +53,7 @@ for (const [script, code] of [
     assert.ok(line.includes(journal), line);
     assert.equal(tree.khz(1), BASE);
     bringBack();
-    await until('the guard puts it back', () => tree.khz(0) === BASE);
-    await until('nothing is listed', () => {
-      return JSON.parse(readFileSync(journal, 'utf8')).entries.length === 0;
-    });
+    await putBack(tree, journal);
   });
 }
 
@@ -67,9 +72,10 @@ test('a proof tells what is left raised by its exit code', async (t) => {
   assert.equal(end.code, 82, JSON.stringify(end));
   assert.match(end.stderr, /^bobtail: not put back: cpufreq-min-max of CPU 0; /m);
   const [left] = readdirSync(cwd);
-  assert.ok(existsSync(join(cwd, left, 'journal.json')));
+  const journal = join(cwd, left, 'journal.json');
+  assert.ok(existsSync(journal));
   renameSync(`${path}.offline`, path);
-  await until('the guard puts it back', () => tree.khz(0) === BASE);
+  await putBack(tree, journal);
 });
 
 test('a bobtaild that does not answer is not waited for', async (t) => {
