@@ -94,13 +94,13 @@ impl Taken {
 struct ByChance {
     /// What was taken in each interval, the least first, no more than it is long.
     taken_ns: Vec<u64>,
-    /// Of the intervals before each of these, and of all of them.
-    below: Vec<SumsBelow>,
+    /// Of the intervals up to each of these.
+    sums: Vec<TakenSums>,
 }
 
-/// Of intervals in which the least was taken.
+/// Over intervals in which the least was taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct SumsBelow {
+struct TakenSums {
     /// T.
     taken_ns: u128,
     /// T (I − T), which is in square nanoseconds.
@@ -117,26 +117,26 @@ impl ByChance {
         };
         let mut parts: Vec<(u64, u64)> = intervals.iter().map(part).collect();
         parts.sort_unstable();
-        let mut sums = SumsBelow::default();
-        let mut below = vec![sums];
-        for &(taken_ns, length_ns) in &parts {
+        let mut by_chance = Self::default();
+        let mut sums = TakenSums::default();
+        for (taken_ns, length_ns) in parts {
             sums.taken_ns += u128::from(taken_ns);
             sums.taken_by_left += u128::from(taken_ns) * u128::from(length_ns - taken_ns);
             sums.length_ns += u128::from(length_ns);
-            below.push(sums);
+            by_chance.taken_ns.push(taken_ns);
+            by_chance.sums.push(sums);
         }
-        Self {
-            taken_ns: parts.into_iter().map(|(taken_ns, _)| taken_ns).collect(),
-            below,
-        }
+        by_chance
     }
 
     /// On average, of one that lasts for `latency_ns` and begins at any time of `span_ns`.
     fn lost_ns(&self, latency_ns: u64, span_ns: u64) -> f64 {
-        let Some(&all) = self.below.last() else {
-            return 0.0;
+        let of_first = |count: usize| match count.checked_sub(1) {
+            Some(last) => self.sums[last],
+            None => TakenSums::default(),
         };
-        let below = self.below[self.taken_ns.partition_point(|&ns| ns <= latency_ns)];
+        let all = of_first(self.sums.len());
+        let below = of_first(self.taken_ns.partition_point(|&ns| ns <= latency_ns));
         let latency_ns = u128::from(latency_ns);
         let areas = latency_ns * below.taken_ns
             + below.taken_by_left
@@ -199,7 +199,7 @@ mod tests {
             let lost = |begin_ns| taken.disturbance(begin_ns, begin_ns + latency_ns, span_ns);
             let all: u64 = (0..span_ns).map(|begin_ns| lost(begin_ns).taken_ns).sum();
             let by_chance_ns = lost(0).by_chance_ns;
-            // Areas count from nanosecond to nanosecond, and a time begins within one.
+            // What is lost bends at whole nanoseconds only, so that their sum is the area.
             let near = (by_chance_ns - all as f64 / span_ns as f64).abs();
             assert!(near < 1e-9, "{latency_ns}: {by_chance_ns}, {all}");
         }
