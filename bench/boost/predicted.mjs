@@ -65,7 +65,7 @@ function answersOf(folder) {
 }
 
 /** A replay has the time between turns, too, in which only a static speed is above the base. */
-function energyOfTurns({ policy: { policy, energy } }, { turnsShare = 1 }) {
+export function energyOfTurns({ policy: { policy, energy } }, { turnsShare = 1 }) {
   return policy.startsWith('static') ? energy : 1 + (energy - 1) / turnsShare;
 }
 

@@ -5,7 +5,7 @@
 // of the host, load all the time and not in turns, and no turn left out because the core was slow.
 // Here a recording has its turns among the others, and says when it had none that counts: `whatif`
 // has the requests of then in no percentile.
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BARE, MAIN } from '../harness/bobtail.mjs';
 import { descendants, LOAD_CORE, SERVER_CORE } from '../harness/cpu.mjs';
@@ -109,9 +109,11 @@ function between(windows, endMs) {
     .filter(({ fromMs, untilMs }) => untilMs > fromMs);
 }
 
-/** How much of the time from its first turn to its last was a turn of its own. */
+/** How much of the time from its first turn to its last was a turn of its own; 1 without turns. */
 export function turnsShare(folder) {
-  const turns = JSON.parse(readFileSync(join(folder, TURNS), 'utf8'));
+  const path = join(folder, TURNS);
+  if (!existsSync(path)) return 1;
+  const turns = JSON.parse(readFileSync(path, 'utf8'));
   const ofTurns = turns.reduce((sum, { fromMs, untilMs }) => sum + untilMs - fromMs, 0);
   return ofTurns / (turns.at(-1).untilMs - turns[0].fromMs);
 }

@@ -6,6 +6,8 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { energyOfTurns } from '../boost/predicted.mjs';
+import { turnsShare } from '../boost/recorded-service.mjs';
 import { bobtail } from '../harness/bobtail.mjs';
 
 const { values } = parseArgs({
@@ -45,14 +47,16 @@ for (const name of readdirSync(values.recordings).sort()) {
   ];
   const { requests, unchanged, scenarios } = JSON.parse(await bobtail(args));
   const short = basename(name, '.bobtail');
+  const turns = { turnsShare: turnsShare(join(values.recordings, name)) };
   writeFileSync(
     join(values.out, `${short}.json`),
-    `${JSON.stringify({ requests, unchanged, scenarios })}\n`,
+    `${JSON.stringify({ requests, ...turns, unchanged, scenarios })}\n`,
   );
   for (const [n, policy] of POLICIES.entries()) {
     const own = scenarios.slice(n * columns.length, (n + 1) * columns.length);
-    const cells = own.map(({ percentiles, policy: { energy } }) => {
-      return `${(-100 * percentiles[0].change).toFixed(1)} %, ${energy.toFixed(3)}`;
+    const cells = own.map((one) => {
+      const less = (-100 * one.percentiles[0].change).toFixed(1);
+      return `${less} %, ${energyOfTurns(one, turns).toFixed(3)}`;
     });
     lines.push(row(short, policy, ...cells));
   }
