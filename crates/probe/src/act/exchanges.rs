@@ -65,8 +65,8 @@ impl Exchanges {
             0 => self.told_ns,
             _ => {
                 self.realtime.refresh(monotonic_ns());
-                // A step of CLOCK_REALTIME must not put it after what followed.
-                self.realtime.to_monotonic_ns(stamp_ns).min(self.told_ns)
+                let moment = self.realtime.moment_of(stamp_ns, self.told_ns);
+                moment.unwrap_or(self.told_ns)
             }
         };
         entry.asked_ns.store(asked_ns.max(1), Relaxed);

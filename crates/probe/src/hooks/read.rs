@@ -183,7 +183,7 @@ pub fn is_again() -> bool {
 
 /// When the bytes just read were there, and how well that is known.
 pub fn ready_of(
-    state: &LoopState,
+    state: &mut LoopState,
     entry: &Entry,
     begin_ns: u64,
     first: bool,
@@ -194,8 +194,10 @@ pub fn ready_of(
     if stamp_ns == 0 {
         return unstamped;
     }
-    let at_ns = state.realtime.to_monotonic_ns(stamp_ns);
-    // A step of CLOCK_REALTIME must not move it out of what is possible.
+    let Some(at_ns) = state.realtime.moment_of(stamp_ns, begin_ns) else {
+        return unstamped;
+    };
+    // A step that no sample shows must not move it out of what is possible.
     let at_ns = at_ns.max(entry.last_read_ns.load(Relaxed)).min(begin_ns);
     if first && result < SEVERAL_SEGMENTS {
         (at_ns, ReadyQuality::Exact)
