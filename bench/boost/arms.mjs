@@ -36,6 +36,12 @@ export const ARMS = {
   'deadline-07': ofShare(0.07),
   'deadline-05': ofShare(0.05),
   'a-a': { policy: 'static:base', label: 'static 2.6 GHz again (A/A)' },
+  'static-2.6-tuned': {
+    policy: 'static:base',
+    isTuned: true,
+    label: 'static 2.6 GHz (after tuning)',
+    isExtra: true,
+  },
   recorded: recorded('plain'),
   'recorded-tuned': { ...recorded('tuned'), isTuned: true },
   aided: {
