@@ -128,22 +128,25 @@ impl RealtimeOffset {
         self.sampled_ns = sample.at_ns;
     }
 
-    /// The moment of a stamp on CLOCK_MONOTONIC, not after `now_ns`. None if CLOCK_REALTIME may
-    /// have been stepped since: a stamp does not tell of which side of a step it is.
+    /// The moment of a stamp on CLOCK_MONOTONIC; what came after `by_ns` counts as of then. None if
+    /// CLOCK_REALTIME may have been stepped since: a stamp does not tell of which side of a step it
+    /// is.
     #[inline]
-    pub fn moment_of(&mut self, stamp_ns: u64, now_ns: u64) -> Option<u64> {
+    pub fn moment_of(&mut self, stamp_ns: u64, by_ns: u64) -> Option<u64> {
         let at_ns = self.to_monotonic_ns(stamp_ns);
         // Outside of what passed since the last sample, a step of any size may have put it there.
-        if at_ns < self.sampled_ns || at_ns > now_ns {
+        if at_ns < self.sampled_ns || at_ns > by_ns {
             self.learn(Sample::take_well());
         }
-        self.moment_by_sample(stamp_ns, now_ns)
+        self.moment_by_sample(stamp_ns, by_ns)
     }
 
-    fn moment_by_sample(&self, stamp_ns: u64, now_ns: u64) -> Option<u64> {
+    fn moment_by_sample(&self, stamp_ns: u64, by_ns: u64) -> Option<u64> {
         let at_ns = self.to_monotonic_ns(stamp_ns);
-        let known = self.steady_ns..=now_ns.wrapping_add(UNSURE_NS);
-        known.contains(&at_ns).then_some(at_ns.min(now_ns))
+        // Bytes may come until they are read, which is after `by_ns` and before a sample then.
+        let latest_ns = by_ns.max(self.sampled_ns).wrapping_add(UNSURE_NS);
+        let known = self.steady_ns..=latest_ns;
+        known.contains(&at_ns).then_some(at_ns.min(by_ns))
     }
 
     fn to_monotonic_ns(&self, realtime_ns: u64) -> u64 {
@@ -198,6 +201,13 @@ mod tests {
         for offset_ns in [7200 * S, 3600 * S + S / 100, 3600 * S - S / 100, 0] {
             assert_eq!(moments(offset_ns), [None; 3], "{offset_ns}");
         }
+    }
+
+    #[test]
+    fn what_comes_before_it_is_read_has_a_moment() {
+        let mut offset = RealtimeOffset::new();
+        let by_ns = monotonic_ns() - 1_000_000;
+        assert_eq!(offset.moment_of(realtime_ns(), by_ns), Some(by_ns));
     }
 
     #[test]

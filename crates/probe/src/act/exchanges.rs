@@ -64,9 +64,10 @@ impl Exchanges {
         let asked_ns = match stamp_ns {
             0 => self.told_ns,
             _ => {
-                self.realtime.refresh(monotonic_ns());
-                let moment = self.realtime.moment_of(stamp_ns, self.told_ns);
-                moment.unwrap_or(self.told_ns)
+                let now_ns = monotonic_ns();
+                self.realtime.refresh(now_ns);
+                let moment = self.realtime.moment_of(stamp_ns, now_ns);
+                moment.map_or(self.told_ns, |at_ns| at_ns.min(self.told_ns))
             }
         };
         entry.asked_ns.store(asked_ns.max(1), Relaxed);
