@@ -1,5 +1,5 @@
 //! What JavaScript calls: `start`, `roll`, `flush`, `intern`, `adopt`, `message`, `begin`, `pause`,
-//! `resume`, `stop`, `inspect`, `looks`; without a recording, `sense`, `unsense`, `readSenses`,
+//! `resume`, `stop`, `inspect`, `looks`, `loopNow`; without a recording, `sense`, `unsense`, `readSenses`,
 //! `drive` and `readDriver`.
 
 use std::cell::Cell;
@@ -15,6 +15,7 @@ use crate::act::plan::{self, Plan};
 use crate::act::{self, counters, senses};
 use crate::clock::monotonic_ns;
 use crate::fd_table;
+use crate::libuv;
 use crate::messages;
 use crate::napi::{Callback, CallbackInfo, Env, Scope, Value};
 use crate::pauses;
@@ -30,7 +31,7 @@ const CHUNK_BYTES: u32 = 1 << 20;
 const RING_SLOTS: u32 = 4;
 const MAX_BYTES: f64 = 1e9;
 
-const FUNCTIONS: [(&CStr, Callback); 17] = [
+const FUNCTIONS: [(&CStr, Callback); 18] = [
     (c"start", start_recording),
     (c"roll", roll),
     (c"flush", flush),
@@ -43,6 +44,7 @@ const FUNCTIONS: [(&CStr, Callback); 17] = [
     (c"stop", stop),
     (c"inspect", inspect),
     (c"looks", looks),
+    (c"loopNow", loop_now),
     (c"sense", sense),
     (c"unsense", unsense),
     (c"readSenses", read_senses),
@@ -135,6 +137,10 @@ export!(resume, |scope, _arguments: 0| match pauses::resume() {
 });
 export!(stop, |scope, _arguments: 0| scope.boolean(start::stop()));
 export!(inspect, |scope, _arguments: 0| inspect_with(scope));
+export!(loop_now, |scope, _arguments: 0| match scope.event_loop() {
+    Some(uv_loop) => scope.number(libuv::now_ms(uv_loop) as f64),
+    None => scope.undefined(),
+});
 export!(looks, |scope, _arguments: 0| match ready_helper::look_again() {
     Some(reason) => scope.string(&reason),
     None => scope.undefined(),

@@ -248,6 +248,12 @@ pub fn backend_fd(uv_loop: usize) -> c_int {
     unsafe { get::<c_int>(uv_loop, uv_loop::BACKEND_FD) }
 }
 
+/// The time that the loop keeps (`uv_now`), in ms of CLOCK_MONOTONIC.
+pub fn now_ms(uv_loop: usize) -> u64 {
+    // SAFETY: a field of a live loop.
+    unsafe { get::<u64>(uv_loop, uv_loop::TIME) }
+}
+
 /// Descriptor other threads wake the loop with.
 pub fn async_fd(uv_loop: usize) -> c_int {
     // SAFETY: fields of a live loop.

@@ -26,9 +26,12 @@ export interface StartOptions {
 }
 
 interface NativeProbe {
-  start(options: StartOptions): Omit<Session, 'roll' | 'flush' | 'intern' | 'pause' | 'resume'>;
+  start(
+    options: StartOptions,
+  ): Omit<Session, 'roll' | 'flush' | 'loopNow' | 'intern' | 'pause' | 'resume'>;
   roll(): boolean;
   flush(): void;
+  loopNow(): number;
   intern(text: string): number;
   pause(): void;
   resume(): readonly Mechanism[] | undefined;
@@ -62,6 +65,7 @@ export function startProbe(options: StartOptions): Session {
     mechanisms,
     roll: probe.roll,
     flush: probe.flush,
+    loopNow: probe.loopNow,
     intern: probe.intern,
     pause: probe.pause,
     resume: probe.resume,

@@ -28,6 +28,8 @@ export interface Session {
   roll(): boolean;
   /** Writes what the probe could not while JavaScript was writing a record. */
   flush(): void;
+  /** The time that the loop keeps now, in ms of `CLOCK_MONOTONIC`. */
+  loopNow(): number;
   /** Id of a string in the string table. */
   intern(text: string): number;
   /** Nothing is recorded from now on. */

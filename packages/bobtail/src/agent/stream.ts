@@ -26,6 +26,9 @@ const nativeFlush = session.flush;
 /** Asks for the next chunk; the probe counts the record that finds none. */
 const roll = session.roll;
 
+/** The time that the loop keeps now, in ms of `CLOCK_MONOTONIC`. */
+export const loopNowMs = session.loopNow;
+
 /** Time of the trace, in ns since its start. */
 export const nowNs = clockSince(session.startNs);
 

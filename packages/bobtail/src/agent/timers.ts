@@ -12,13 +12,12 @@ import { LoopKind } from './codes';
 import { replace } from './disguise';
 import { recorder, type Stream } from './recorder';
 import { Stamped } from './stamp';
-import { dueNs, learnTimerBase, type NodeTimeout, startTimerBase } from './timer-base';
+import { dueNs, type NodeTimeout, startTimerBase } from './timer-base';
 import { followTimerLists, prepareNext } from './timer-lists';
 import { immediateResource, timerResource } from './timer-names';
 import { type Create, wrapTimerPromises } from './timer-promises';
 
 type Callback = (this: unknown, ...args: unknown[]) => void;
-const BASE_SAMPLES = 4;
 /** A delay that no other timer has, so that its list is found. */
 const RARE_DELAY_MS = 1_912_345_678;
 const TIMER: number = LoopKind.timer;
@@ -45,9 +44,7 @@ class TimerStamp extends Stamped {
       stamp.#op = stream.register(kind, immediateResource(), stream.nowNs(), -1);
     } else {
       const atNs = stream.nowNs();
-      learnTimerBase(timer, atNs);
-      const due = dueNs(timer);
-      stamp.#op = stream.register(kind, timerResource(timer._idleTimeout), atNs, due);
+      stamp.#op = stream.register(kind, timerResource(timer._idleTimeout), atNs, dueNs(timer));
     }
   }
 
@@ -69,14 +66,11 @@ class TimerStamp extends Stamped {
   }
 }
 
-/** Learns the origin of Node's timer clock from a few timers that never fire. */
+/** Learns the origin of Node's timer clock from a timer that never fires. */
 export function startTimers(stream: Stream, startNs: bigint): void {
-  startTimerBase(startNs);
-  for (let i = 0; i < BASE_SAMPLES; i++) {
-    const timer = timersModule.setTimeout(() => undefined, 1);
-    learnTimerBase(timer as NodeTimeout, stream.nowNs());
-    timersModule.clearTimeout(timer);
-  }
+  const timer = timersModule.setTimeout(() => undefined, 1);
+  startTimerBase(startNs, timer as NodeTimeout, stream.loopNowMs());
+  timersModule.clearTimeout(timer);
 }
 
 /** Starts to tell the timers made inside Node from those of the application. */

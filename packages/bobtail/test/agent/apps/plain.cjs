@@ -3,6 +3,11 @@ const http = require('node:http');
 
 const routes = {
   '/slow': (_request, response) => setTimeout(() => response.end('slow'), 5),
+  '/many': (_request, response) => {
+    const until = performance.now() + 30;
+    while (performance.now() < until) setTimeout(() => undefined, 1);
+    setTimeout(() => response.end('many'), 5);
+  },
   '/await': async (_request, response) => {
     await new Promise((done) => setTimeout(done, 3));
     response.end('awaited');
