@@ -1,4 +1,4 @@
-// The table of the paper's two validations (VEE'19, section 4.4), of the raw data of `validate.mjs`.
+// The table of the paper's two validations (VEE'19, section 4.4), of what `validate.mjs` left.
 //
 //   node bench/boost/validation-table.mjs bench/runs/2026-11-26-boost-10
 import { readFileSync } from 'node:fs';

@@ -55,6 +55,14 @@ pub trait Actuator: std::fmt::Debug + Send {
         None
     }
 
+    /// Where it is not known yet whether the last change was made: when to call `apply` again,
+    /// which tells with [`ControlError::NotMoved`] that it was not. None where it is known.
+    ///
+    /// [`ControlError::NotMoved`]: crate::ControlError::NotMoved
+    fn answer_ns(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether what a boost took is still to be given back, as of the last `apply`. Who lowers it
     /// for good keeps it at base until nothing is, since undoing it forgets the account.
     fn owes(&self) -> bool {

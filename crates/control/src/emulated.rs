@@ -131,21 +131,31 @@ impl Emulated {
         Ok(emulated)
     }
 
-    fn start_uncalibrated(
-        cpus: &[u32],
-        asked: &Asked,
-        emulation: Emulation,
-    ) -> Result<Self, ControlError> {
-        check(&emulation)?;
+    /// The frequencies that it would have.
+    ///
+    /// # Errors
+    ///
+    /// When the values make no sense.
+    pub fn range(asked: &Asked, emulation: &Emulation) -> Result<Range, ControlError> {
+        check(emulation)?;
         let full_khz = emulation.full_khz;
-        let range = Range {
+        Range {
             unit: Unit::Khz,
             lowest: full_khz / FULL_PERMILLE * SLOWEST_PERMILLE,
             highest: full_khz,
             base: (u64::from(full_khz) * u64::from(BASE_KHZ) / u64::from(FULL_KHZ)) as u32,
             peak: full_khz,
         }
-        .narrowed(KIND, asked)?;
+        .narrowed(KIND, asked)
+    }
+
+    fn start_uncalibrated(
+        cpus: &[u32],
+        asked: &Asked,
+        emulation: Emulation,
+    ) -> Result<Self, ControlError> {
+        let range = Self::range(asked, &emulation)?;
+        let full_khz = emulation.full_khz;
         let mut cpus = cpus.to_vec();
         cpus.sort_unstable();
         cpus.dedup();

@@ -21,6 +21,8 @@ const RETRY: Duration = Duration::from_secs(1);
 const RETRY_PATIENCE: Duration = Duration::from_millis(50);
 /// How often a tie is looked at.
 const TIE_NS: u64 = 100_000_000;
+/// A daemon has moved a lever, or refused to, within 200 µs where the machine is not crowded.
+const ANSWER_NS: u64 = 1_000_000;
 
 /// Levers of one kind that a daemon moves for this process, as one.
 #[derive(Debug)]
@@ -36,6 +38,10 @@ pub struct Claimed {
     saved: SavedState,
     now: Option<Speed>,
     heartbeat_timeout: Duration,
+    /// When the daemon is to hear of this process next.
+    beat_at: Instant,
+    /// Claims that it has not answered.
+    unanswered: usize,
 }
 
 impl Claimed {
@@ -98,6 +104,8 @@ impl Claimed {
                 settings: vec![],
             },
             now: None,
+            beat_at: Instant::now(),
+            unanswered: 0,
         })
     }
 
@@ -115,14 +123,23 @@ impl Claimed {
 
     fn claim(&mut self, speed: Speed) -> Result<bool, ClientError> {
         let (kind, is_changed) = (self.kind, self.now != Some(speed));
+        let (beat_at, count) = (self.beat_at, self.targets.len());
+        // A daemon that is gone and comes back knows of none.
+        let mut unanswered = self.client.as_ref().map_or(0, |_| self.unanswered);
         let targets = std::mem::take(&mut self.targets);
         let claimed = self.client().and_then(|client| {
-            let mut refused = Ok(());
+            let mut refused = None;
             // One a domain may have come.
-            while let Some(refusal) = client.refusal()? {
-                refused = Err(ClientError::Refused { refusal, detail: 0 });
-                if refusal.ends_connection() {
-                    return refused;
+            while let Some(answer) = client.late_answer()? {
+                match answer {
+                    Ok(()) => unanswered = unanswered.saturating_sub(1),
+                    Err(refusal) if !refusal.is_of_one_claim() => return Err(refusal),
+                    Err(refusal) => {
+                        if matches!(refusal, ClientError::Refused { .. }) {
+                            unanswered = unanswered.saturating_sub(1);
+                        }
+                        refused = Some(refusal);
+                    }
                 }
             }
             // Also after a refusal: other domains stand where they were asked to, and are let go by
@@ -130,24 +147,31 @@ impl Claimed {
             if is_changed {
                 let mut targets = targets.iter();
                 targets.try_for_each(|target| client.raise_soon(kind, *target, speed))?;
-            } else {
+                unanswered += count;
+            } else if Instant::now() >= beat_at {
                 client.beat()?;
+            } else {
+                return refused.map_or(Ok(false), Err);
             }
-            refused
+            refused.map_or(Ok(true), Err)
         });
         self.targets = targets;
+        self.unanswered = unanswered;
         match &claimed {
-            Ok(()) => self.now = Some(speed),
-            Err(ClientError::Refused { refusal, .. }) if !refusal.ends_connection() => {
-                self.now = None;
+            Ok(is_heard) => {
+                self.now = Some(speed);
+                if *is_heard {
+                    self.beat_at = Instant::now() + self.heartbeat_timeout / 4;
+                }
             }
+            Err(error) if error.is_of_one_claim() => self.now = None,
             // Whatever it is: what it may still hold for this process, the connection's end undoes.
             Err(_) => {
                 self.client = None;
                 self.now = None;
             }
         }
-        claimed.map(|()| is_changed)
+        claimed.map(|_| is_changed)
     }
 }
 
@@ -167,16 +191,21 @@ impl Actuator for Claimed {
         &self.saved
     }
 
-    /// One `send` for each domain, or a sign of life where nothing changes. A refusal shows at the
-    /// next call, which sends what it is for all the same.
+    /// One `send` for each domain, or a sign of life where nothing changes and one is due. A
+    /// refusal shows at the next call, which sends what it is for all the same.
     fn apply(&mut self, speed: Speed) -> Result<Applied, ControlError> {
         let value = self.lever.range.value(self.kind, speed)?;
         match self.claim(speed) {
             Ok(is_changed) => Ok(Applied { value, is_changed }),
-            Err(error) => Err(ControlError::Unavailable {
-                lever: self.kind,
-                why: error.to_string(),
-            }),
+            Err(error) => {
+                let (lever, why) = (self.kind, error.to_string());
+                Err(match error {
+                    ClientError::Refused { .. } if error.is_of_one_claim() => {
+                        ControlError::NotMoved { lever, why }
+                    }
+                    _ => ControlError::Unavailable { lever, why },
+                })
+            }
         }
     }
 
@@ -195,6 +224,10 @@ impl Actuator for Claimed {
 
     fn upkeep_ns(&self) -> Option<u64> {
         Some((self.heartbeat_timeout / 4).as_nanos() as u64)
+    }
+
+    fn answer_ns(&self) -> Option<u64> {
+        (self.unanswered > 0).then_some(ANSWER_NS)
     }
 }
 
@@ -219,7 +252,7 @@ impl Tied {
 }
 
 fn is_broken(tie: &mut Client) -> bool {
-    tie.refusal().is_err()
+    tie.late_answer().is_err()
 }
 
 impl Actuator for Tied {
@@ -241,7 +274,7 @@ impl Actuator for Tied {
             self.now = None;
             return Err(ControlError::Unavailable {
                 lever: self.lever.lever().kind,
-                why: "the command that boosts has ended".to_owned(),
+                why: "the bobtaild of the command that boosts has ended".to_owned(),
             });
         }
         self.now = Some(speed);
@@ -258,6 +291,10 @@ impl Actuator for Tied {
 
     fn upkeep_ns(&self) -> Option<u64> {
         Some(self.lever.upkeep_ns().unwrap_or(TIE_NS).min(TIE_NS))
+    }
+
+    fn answer_ns(&self) -> Option<u64> {
+        self.lever.answer_ns()
     }
 
     fn owes(&self) -> bool {

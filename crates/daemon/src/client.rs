@@ -25,6 +25,9 @@ pub enum ClientError {
     Io(#[from] io::Error),
     #[error("bobtaild refuses: {refusal}{}", errno(*detail))]
     Refused { refusal: Refusal, detail: u32 },
+    /// A claim that stood until now; nobody asked.
+    #[error("bobtaild lets go: {refusal}{}", errno(*detail))]
+    LetGo { refusal: Refusal, detail: u32 },
     #[error("bobtaild sends what is no answer: {0}")]
     Frame(#[from] FrameError),
     #[error("bobtaild answers something else")]
@@ -38,7 +41,20 @@ pub enum ClientError {
 fn errno(detail: u32) -> String {
     match detail {
         0 => String::new(),
+        errno if errno == nix::libc::EBUSY as u32 => {
+            " (another process holds it, such as a second bobtail)".to_owned()
+        }
         errno => format!(" ({})", io::Error::from_raw_os_error(errno as i32)),
+    }
+}
+
+impl ClientError {
+    /// Whether the connection goes on.
+    pub fn is_of_one_claim(&self) -> bool {
+        let (Self::Refused { refusal, .. } | Self::LetGo { refusal, .. }) = self else {
+            return false;
+        };
+        !refusal.ends_connection()
     }
 }
 
@@ -49,7 +65,7 @@ pub struct Client {
     sequence: u32,
     patience: Duration,
     /// Came unasked while an answer was waited for.
-    unasked: Option<Refusal>,
+    unasked: Option<(Refusal, u32)>,
     heartbeat_timeout: Duration,
 }
 
@@ -123,8 +139,8 @@ impl Client {
         }
     }
 
-    /// Claims a speed without waiting: one system call. A refusal shows at the next call that
-    /// waits, or in [`Client::refusal`].
+    /// Claims a speed without waiting: one system call. What came of it shows in
+    /// [`Client::late_answer`].
     ///
     /// # Errors
     ///
@@ -136,7 +152,7 @@ impl Client {
         speed: Speed,
     ) -> Result<(), ClientError> {
         let want = Want { lever, target };
-        self.send(Request::Raise { want, speed }, true)
+        self.send(Request::Raise { want, speed }, false)
     }
 
     /// Ends a claim; whether there was one.
@@ -181,19 +197,24 @@ impl Client {
         self.send(Request::Beat, true)
     }
 
-    /// A refusal of something that was not waited for, or of what stood until now, if one has
-    /// arrived.
+    /// What has arrived that was not waited for: that a claim was granted, was not
+    /// ([`ClientError::Refused`]), or stands no longer ([`ClientError::LetGo`]).
     ///
     /// # Errors
     ///
     /// When the daemon is gone.
-    pub fn refusal(&mut self) -> Result<Option<Refusal>, ClientError> {
-        if let Some(refusal) = self.unasked.take() {
-            return Ok(Some(refusal));
+    pub fn late_answer(&mut self) -> Result<Option<Result<(), ClientError>>, ClientError> {
+        if let Some((refusal, detail)) = self.unasked.take() {
+            return Ok(Some(Err(ClientError::LetGo { refusal, detail })));
         }
         match self.receive(false) {
-            Ok((Answer::Refused { refusal, .. }, _)) => Ok(Some(refusal)),
-            Ok(_) => Ok(None),
+            Ok((Answer::Refused { refusal, detail }, 0)) => {
+                Ok(Some(Err(ClientError::LetGo { refusal, detail })))
+            }
+            Ok((Answer::Refused { refusal, detail }, _)) => {
+                Ok(Some(Err(ClientError::Refused { refusal, detail })))
+            }
+            Ok(_) => Ok(Some(Ok(()))),
             Err(ClientError::Io(cause)) if cause.kind() == io::ErrorKind::WouldBlock => Ok(None),
             Err(error) => Err(error),
         }
@@ -216,11 +237,11 @@ impl Client {
                 }
                 other => other,
             })?;
-            if let Answer::Refused { refusal, .. } = answer
+            if let Answer::Refused { refusal, detail } = answer
                 && sequence == 0
                 && !refusal.ends_connection()
             {
-                self.unasked = Some(refusal);
+                self.unasked = Some((refusal, detail));
                 continue;
             }
             let refused = match answer {

@@ -1,6 +1,6 @@
 //! What JavaScript calls: `start`, `roll`, `flush`, `intern`, `adopt`, `message`, `begin`, `pause`,
-//! `resume`, `stop`, `inspect`, `looks`, `loopNow`; without a recording, `sense`, `unsense`, `readSenses`,
-//! `drive` and `readDriver`.
+//! `resume`, `stop`, `inspect`, `looks`, `loopNow`; without a recording, `sense`, `unsense`,
+//! `readSenses`, `drive` and `readDriver`.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_void};
@@ -311,6 +311,11 @@ fn read_driver_with(scope: Scope) -> Value {
     set(c"forHead", heads);
     set(c"forLongTurn", turns);
     set(c"refused", counts.refused);
+    set(c"lostNs", counts.lost_until_ns(monotonic_ns()));
+    let why_lost = counters::COUNTERS.why_lost();
+    let why_lost = why_lost.map_or_else(|| scope.undefined(), |why| scope.string(&why));
+    scope.set(result, c"lost", why_lost);
+    scope.set(result, c"isLost", scope.boolean(counts.lost_since_ns != 0));
     result
 }
 

@@ -48,6 +48,16 @@ pub struct Driver {
     upkeep_at_ns: u64,
     /// Not asked before, since it refused.
     ask_at_ns: u64,
+    /// The boost that began last, as long as the lever may say that it never was.
+    latest: Option<Latest>,
+}
+
+/// A boost that the lever has not confirmed.
+#[derive(Debug, Clone, Copy)]
+struct Latest {
+    reasons: Reasons,
+    /// How long it was, where it has ended.
+    boosted_ns: u64,
 }
 
 /// What follows from a look.
@@ -81,6 +91,7 @@ impl Driver {
             looks,
             upkeep_at_ns: 0,
             ask_at_ns: 0,
+            latest: None,
         }
     }
 
@@ -95,7 +106,7 @@ impl Driver {
         readings: &[(usize, Reading)],
     ) -> Result<Next, ControlError> {
         let next = self.look_uncounted(now_ns, readings);
-        self.counters.tell(&self.counts);
+        self.counters.tell(&self.confirmed());
         next
     }
 
@@ -126,6 +137,10 @@ impl Driver {
             .idle
             .is_idle(now_ns, is_working || speed == Speed::Peak);
         self.set(now_ns, speed, reasons)?;
+        // A refusal is looked for in time, so that nobody believes in a boost that is none.
+        if self.latest.is_some() {
+            look_ns = look_ns.min(self.upkeep_at_ns);
+        }
         Ok(Next { look_ns, is_idle })
     }
 
@@ -153,11 +168,21 @@ impl Driver {
                 self.ask_at_ns = now_ns.saturating_add(REFUSED_NS);
                 self.upkeep_at_ns = self.ask_at_ns;
                 // Where it stands now is its own affair; it is no boost of this driver's.
-                self.end_boost(now_ns);
+                match error {
+                    ControlError::NotMoved { .. } => self.counts = self.confirmed(),
+                    _ => self.end_boost(now_ns),
+                }
+                self.latest = None;
+                self.lose(now_ns, &error);
                 self.speed = None;
                 return Err(error);
             }
         };
+        let answer_ns = self.actuator.answer_ns();
+        match answer_ns {
+            Some(ns) => self.upkeep_at_ns = self.upkeep_at_ns.min(now_ns.saturating_add(ns)),
+            None => self.find(now_ns),
+        }
         if !is_changed {
             return Ok(());
         }
@@ -173,14 +198,52 @@ impl Driver {
             for (reason, count) in REASONS.into_iter().zip(&mut self.counts.by_reason) {
                 *count += u64::from(reasons.contains(reason));
             }
+            self.latest = answer_ns.map(|_| Latest {
+                reasons,
+                boosted_ns: 0,
+            });
         }
         self.speed = Some(speed);
         Ok(())
     }
 
     fn end_boost(&mut self, now_ns: u64) {
-        self.counts.boosted_ns = self.counts.boosted_until_ns(now_ns);
+        let until_ns = self.counts.boosted_until_ns(now_ns);
+        if let (Some(latest), true) = (&mut self.latest, self.counts.boosted_since_ns != 0) {
+            latest.boosted_ns = until_ns - self.counts.boosted_ns;
+        }
+        self.counts.boosted_ns = until_ns;
         self.counts.boosted_since_ns = 0;
+    }
+
+    /// Without a boost that may never have been.
+    fn confirmed(&self) -> Counts {
+        let mut counts = self.counts;
+        let Some(latest) = self.latest else {
+            return counts;
+        };
+        counts.boosted_since_ns = 0;
+        counts.boosted_ns -= latest.boosted_ns;
+        counts.boosts -= 1;
+        for (reason, count) in REASONS.into_iter().zip(&mut counts.by_reason) {
+            *count -= u64::from(latest.reasons.contains(reason));
+        }
+        counts
+    }
+
+    /// The lever is in hand, and the last boost was one.
+    fn find(&mut self, now_ns: u64) {
+        self.latest = None;
+        self.counts.lost_ns = self.counts.lost_until_ns(now_ns);
+        self.counts.lost_since_ns = 0;
+    }
+
+    /// The lever is out of hand from now on, or still is; the first reason is what matters.
+    fn lose(&mut self, now_ns: u64, error: &ControlError) {
+        if self.counts.lost_since_ns == 0 {
+            self.counts.lost_since_ns = now_ns;
+            self.counters.tell_lost(error.to_string());
+        }
     }
 
     /// Until the process ends.
@@ -237,245 +300,4 @@ fn faster(one: Option<Speed>, other: Speed) -> Option<Speed> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use bobtail_control::gauge::Gauge;
-    use bobtail_control::{Applied, Asked, Domain, Lever, LeverKind, SavedState, SelfTest, Unit};
-    use bobtail_policy::{Collection, CollectionKind, IDLE_NS};
-    use std::sync::{Arc, LazyLock, Mutex};
-
-    /// Notes what is asked of it.
-    #[derive(Debug)]
-    struct Noted(Arc<Mutex<Vec<Speed>>>, bool, Option<u64>);
-
-    impl Actuator for Noted {
-        fn lever(&self) -> &Lever {
-            &LEVER
-        }
-        fn saved(&self) -> &SavedState {
-            unreachable!("nothing is restored here")
-        }
-        fn apply(&mut self, speed: Speed) -> Result<Applied, ControlError> {
-            if self.1 {
-                let asked = Asked::default();
-                return Err(ControlError::Unavailable {
-                    lever: bobtail_control::LeverKind::Emulated,
-                    why: format!("{asked:?}"),
-                });
-            }
-            self.0.lock().unwrap().push(speed);
-            let value = LEVER.range.value(LEVER.kind, speed)?;
-            let is_changed = true;
-            Ok(Applied { value, is_changed })
-        }
-        fn undo(&mut self) -> Result<(), ControlError> {
-            Ok(())
-        }
-        fn self_test(&mut self, _: &mut dyn Gauge) -> Result<SelfTest, ControlError> {
-            unreachable!("tested before")
-        }
-        fn upkeep_ns(&self) -> Option<u64> {
-            self.2
-        }
-    }
-
-    static LEVER: LazyLock<Lever> = LazyLock::new(|| Lever {
-        kind: LeverKind::Emulated,
-        domain: Domain::Cpus(vec![0]),
-        range: Range {
-            unit: Unit::Khz,
-            lowest: 2_600_000,
-            highest: 4_000_000,
-            base: 2_600_000,
-            peak: 4_000_000,
-        },
-        about: String::new(),
-        transition_ns: None,
-        is_emulated: true,
-    });
-
-    /// Counters live as long as the process; from here LeakSanitizer reaches them.
-    static MADE: Mutex<Vec<&Counters>> = Mutex::new(Vec::new());
-
-    fn driver(policy: &str, refuses: bool) -> (Driver, Arc<Mutex<Vec<Speed>>>) {
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let lever = Box::new(Noted(asked.clone(), refuses, None));
-        let counters = &*Box::leak(Box::new(Counters::default()));
-        MADE.lock().unwrap().push(counters);
-        let policy = policy.parse().expect("a policy");
-        let driver = Driver::new(
-            policy,
-            LeverFacts::default(),
-            lever,
-            counters,
-            Looks::within(None),
-        );
-        (driver, asked)
-    }
-
-    fn working(now_ns: u64) -> Reading {
-        Reading {
-            now_ns,
-            head_ns: 5,
-            ..Reading::default()
-        }
-    }
-
-    fn collecting(now_ns: u64) -> Reading {
-        Reading {
-            collection: Some(Collection {
-                kind: CollectionKind::MarkCompact,
-                begin_ns: now_ns,
-            }),
-            ..working(now_ns)
-        }
-    }
-
-    const GC: &str = "gc-boost:hold=1ms,worth=0";
-
-    #[test]
-    fn one_loop_that_collects_boosts_all_that_share_the_lever() {
-        let (mut driver, asked) = driver(GC, false);
-        let look = |driver: &mut Driver, now_ns, one, two| {
-            driver.look(now_ns, &[(0, one), (7, two)]).expect("moved")
-        };
-        look(&mut driver, 1_000, working(1_000), working(1_000));
-        look(&mut driver, 2_000, working(2_000), collecting(2_000));
-        look(&mut driver, 3_000, collecting(3_000), collecting(2_000));
-        look(&mut driver, 500_000, working(500_000), working(500_000));
-        let counters = driver.counters;
-        assert_eq!(counters.read().boosted_until_ns(500_000), 498_000);
-        look(
-            &mut driver,
-            1_200_000,
-            working(1_200_000),
-            working(1_200_000),
-        );
-        assert_eq!(
-            *asked.lock().unwrap(),
-            [Speed::Base, Speed::Peak, Speed::Base]
-        );
-        let counts = counters.read();
-        assert_eq!((counts.boosts, counts.by_reason), (1, [1, 0, 0, 0]));
-        assert_eq!(counts.boosted_until_ns(9_000_000), 1_198_000);
-    }
-
-    #[test]
-    fn a_loop_that_hangs_is_not_boosted_until_it_turns_again() {
-        let (mut driver, asked) = driver("static:peak", false);
-        let mut look = |head_ns, other_ns| {
-            let in_event = |head_ns| Reading {
-                head_ns,
-                ..working(HUNG_NS + head_ns)
-            };
-            let readings = [(0, in_event(head_ns)), (1, in_event(other_ns))];
-            driver.look(HUNG_NS + head_ns, &readings).expect("moved");
-            asked.lock().unwrap().last().copied()
-        };
-        assert_eq!(look(HUNG_NS - 1, HUNG_NS), Some(Speed::Peak));
-        assert_eq!(look(HUNG_NS, HUNG_NS + 1), Some(Speed::Base));
-        assert_eq!(look(9 * HUNG_NS, 9 * HUNG_NS), Some(Speed::Base));
-        assert_eq!(look(9 * HUNG_NS + 1, 5), Some(Speed::Peak), "one turns");
-        assert_eq!(driver.counters.read().boosts, 2);
-    }
-
-    #[test]
-    fn a_frequency_of_its_own_is_a_boost_where_it_is_above_base() {
-        for (policy, boosts) in [
-            ("static:2.6", 0),
-            ("static:3.3", 1),
-            ("static:peak", 1),
-            ("static:base", 0),
-        ] {
-            let (mut driver, _) = driver(policy, false);
-            driver.look(1_000, &[(0, working(1_000))]).expect("moved");
-            driver.look(5_000, &[(0, working(5_000))]).expect("moved");
-            let counts = driver.counters.read();
-            let expected = (boosts, boosts * 5_000, 0);
-            let boosted_ns = counts.boosted_until_ns(6_000);
-            assert_eq!(
-                (counts.boosts, boosted_ns, counts.refused),
-                expected,
-                "{policy}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_lever_that_has_nothing_to_give_is_no_boost_but_a_refusal() {
-        let (mut driver, _) = driver("static:peak", false);
-        // Its value of the peak is the base of this driver's range.
-        driver.range.base = 4_000_000;
-        driver.range.peak = 5_000_000;
-        driver.look(1_000, &[(0, working(1_000))]).expect("moved");
-        let counts = driver.counters.read();
-        assert_eq!((counts.boosts, counts.refused), (0, 1));
-        assert_eq!(counts.boosted_until_ns(6_000), 0);
-    }
-
-    #[test]
-    fn a_loop_that_ended_is_forgotten() {
-        let (mut driver, _) = driver(GC, false);
-        driver
-            .look(1_000, &[(0, working(1_000)), (1, working(1_000))])
-            .expect("moved");
-        assert_eq!(driver.deciders.len(), 2);
-        driver.look(2_000, &[(1, working(2_000))]).expect("moved");
-        assert_eq!(driver.deciders.len(), 1);
-    }
-
-    #[test]
-    fn it_sleeps_when_nothing_was_to_be_done_for_a_while() {
-        let (mut driver, _) = driver(GC, false);
-        let idle = |now_ns| Reading {
-            now_ns,
-            ..Reading::default()
-        };
-        let mut is_idle = |now_ns, reading| {
-            let next = driver.look(now_ns, &[(0, reading)]).expect("moved");
-            next.is_idle
-        };
-        assert!(!is_idle(1_000, working(1_000)));
-        assert!(!is_idle(2_000, idle(2_000)));
-        assert!(!is_idle(IDLE_NS, idle(IDLE_NS)));
-        assert!(is_idle(2_000 + IDLE_NS, idle(2_000 + IDLE_NS)));
-        assert!(!is_idle(3_000 + IDLE_NS, working(3_000 + IDLE_NS)));
-    }
-
-    #[test]
-    fn what_the_lever_refuses_is_counted_and_asked_again_after_a_while() {
-        let (mut driver, _) = driver(GC, true);
-        for at in [1, 1 + REFUSED_NS, 1 + 2 * REFUSED_NS] {
-            let error = driver.look(at, &[(0, working(at))]).expect_err("refused");
-            assert_eq!(error.code(), "BOBTAIL_LEVER_UNAVAILABLE");
-            let soon = at + REFUSED_NS - 1;
-            driver.look(soon, &[(0, working(soon))]).expect("not asked");
-        }
-        let counts = driver.counters.read();
-        assert_eq!((counts.refused, counts.boosts, counts.looks), (3, 0, 6));
-    }
-
-    #[test]
-    fn a_lever_that_wants_upkeep_hears_of_its_owner_though_nothing_changes() {
-        let (mut driver, asked) = driver(GC, false);
-        driver.actuator = Box::new(Noted(asked.clone(), false, Some(1_000)));
-        for at in [1, 500, 1_000, 1_001, 2_000, 2_001] {
-            driver.look(at, &[(0, working(at))]).expect("moved");
-        }
-        assert_eq!(*asked.lock().unwrap(), [Speed::Base; 3]);
-    }
-
-    #[test]
-    fn speeds_are_ordered() {
-        let khz = Speed::Khz(3_300_000);
-        for (one, other, expected) in [
-            (None, Speed::Base, Speed::Base),
-            (Some(Speed::Base), khz, khz),
-            (Some(khz), Speed::Base, khz),
-            (Some(khz), Speed::Peak, Speed::Peak),
-            (Some(Speed::Peak), khz, Speed::Peak),
-        ] {
-            assert_eq!(faster(one, other), Some(expected));
-        }
-    }
-}
+mod tests;

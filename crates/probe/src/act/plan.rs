@@ -11,10 +11,10 @@ use std::time::Duration;
 use bobtail_control::emulated::{Emulated, Emulation};
 use bobtail_control::group::CpuGroup;
 use bobtail_control::topology::parse_list;
-use bobtail_control::{Actuator, Asked, ControlError, Host, Lever, LeverKind};
+use bobtail_control::{Actuator, Asked, ControlError, Host, Lever, LeverKind, Range, Unit};
 use bobtail_daemon::claimed::{Claimed, Tied};
 use bobtail_daemon::client::{Client, ClientError};
-use bobtail_policy::{LeverFacts, Looks, Policy};
+use bobtail_policy::{LeverFacts, Looks, Policy, Speed, StaticSpeed};
 
 use crate::act::counters::COUNTERS;
 use crate::act::driver::Driver;
@@ -75,8 +75,9 @@ pub fn drive(plan: &Plan) -> Result<(Lever, String), Refusal> {
 }
 
 fn start(plan: &Plan, policy: Policy) -> Result<(Lever, String), Refusal> {
-    let actuator = open(plan)?;
+    let actuator = open(plan, &policy)?;
     let lever = actuator.lever().clone();
+    require_in_range(&policy, &lever.range)?;
     let imitated_ns = lever.is_emulated.then_some(plan.emulation.latency_ns);
     let facts = LeverFacts {
         latency_ns: lever
@@ -109,7 +110,25 @@ fn start(plan: &Plan, policy: Policy) -> Result<(Lever, String), Refusal> {
     Ok((lever, policy.to_string()))
 }
 
-fn open(plan: &Plan) -> Result<Box<dyn Actuator>, Refusal> {
+/// A frequency that the lever holds neither between boosts nor during one is none of its: below the
+/// base it would slow the service, and whatever it cannot reach it would be taken to.
+fn require_in_range(policy: &Policy, range: &Range) -> Result<(), Refusal> {
+    let Policy::Static(StaticSpeed {
+        speed: Speed::Khz(khz),
+    }) = policy
+    else {
+        return Ok(());
+    };
+    let Range { base, peak, .. } = *range;
+    if range.unit != Unit::Khz || (base..=peak).contains(khz) {
+        return Ok(());
+    }
+    let message =
+        format!("{policy} is not between the base of {base} kHz and the peak of {peak} kHz");
+    Err(Refusal::new("BOBTAIL_LEVER_RANGE", message))
+}
+
+fn open(plan: &Plan, policy: &Policy) -> Result<Box<dyn Actuator>, Refusal> {
     let refuse = |error: ControlError| Refusal::new(error.code(), error.to_string());
     let asked = Asked {
         base: plan.base_khz,
@@ -122,6 +141,11 @@ fn open(plan: &Plan) -> Result<Box<dyn Actuator>, Refusal> {
         Refusal::new("BOBTAIL_LEVER_UNKNOWN", message)
     };
     let kind = LeverKind::named(&plan.actuator).ok_or_else(unknown)?;
+    if kind == LeverKind::Emulated {
+        // Before any CPU is slowed to calibrate it.
+        let range = Emulated::range(&asked, &plan.emulation).map_err(refuse)?;
+        require_in_range(policy, &range)?;
+    }
     let cpus = match plan.cpus.as_slice() {
         [] => allowed_cpus(),
         cpus => cpus.to_vec(),
@@ -233,6 +257,32 @@ mod tests {
             let refused = refusal("gc-boost", "warp");
             assert_eq!(refused.code, "BOBTAIL_LEVER_UNKNOWN");
             assert!(refused.message.contains("\"warp\""), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn a_frequency_that_the_lever_is_never_at_is_refused() {
+        let range = Emulated::range(&Asked::default(), &Emulation::default()).expect("a range");
+        let checked = |policy: &str| require_in_range(&policy.parse().expect("a policy"), &range);
+        for policy in [
+            "static:2.6",
+            "static:3.3",
+            "static:4",
+            "static:base",
+            "gc-boost",
+        ] {
+            assert!(checked(policy).is_ok(), "{policy}");
+        }
+        for policy in ["static:2.5", "static:1", "static:0.1", "static:9"] {
+            let refused = checked(policy).expect_err(policy);
+            assert_eq!(refused.code, "BOBTAIL_LEVER_RANGE");
+            assert!(
+                refused.message.starts_with("static:"),
+                "{}",
+                refused.message
+            );
+            let bounds = "is not between the base of 2600000 kHz and the peak of 4000000 kHz";
+            assert!(refused.message.ends_with(bounds), "{}", refused.message);
         }
     }
 

@@ -5,7 +5,7 @@
  */
 
 import { join } from 'node:path';
-import type { Driven, DriverCounters } from '../cli/boost/driver-file';
+import type { Driven, DriverCounters, Hold } from '../cli/boost/driver-file';
 import type { DriveOptions } from './boost/settings';
 import type { Mechanism, Session } from './session';
 
@@ -48,7 +48,7 @@ interface NativeProbe {
   /** Drives a lever by a policy from now on. Throws with a one-line message. */
   drive(options: DriveOptions & { isShared: 0 | 1 }): Driven;
   /** What the driver of this process did so far. */
-  readDriver(): DriverCounters;
+  readDriver(): DriverCounters & Partial<Hold>;
 }
 
 const FILE = join(__dirname, '..', '..', 'native', 'bobtail-probe.node');
@@ -91,8 +91,11 @@ export function lookAgain(): void {
   if (reason !== undefined) throw new Error(reason);
 }
 
+/** What the probe does without a recording. */
+export type Probe = Pick<NativeProbe, 'sense' | 'unsense' | 'drive' | 'readDriver'>;
+
 /** The probe, for what it does without a recording. Throws with a one-line message. */
-export function loadProbe(): Pick<NativeProbe, 'sense' | 'unsense' | 'drive' | 'readDriver'> {
+export function loadProbe(): Probe {
   return load();
 }
 

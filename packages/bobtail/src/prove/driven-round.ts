@@ -99,6 +99,8 @@ class DrivenRun {
       // The driver tells once a second, and at last when the service ends.
       await service.stop();
       if (result.kind !== 'measured') return result;
+      const loss = this.#loss();
+      if (loss !== undefined) return lost('change', loss);
       const raised = raisedSince(before, await this.#arm.raised());
       return { ...result, sample: { ...result.sample, boost: this.#boosted(raised) } };
     } finally {
@@ -154,6 +156,13 @@ class DrivenRun {
       collections: [],
     };
     return { kind: 'measured', sample, execPath: undefined };
+  }
+
+  /** Why it was not boosted for a part of the time. */
+  #loss(): string | undefined {
+    const files = readDriverFiles(this.#folder.told);
+    const holds = files.flatMap((file) => ('hold' in file ? [file.hold.lost] : []));
+    return holds.find((why) => why !== null) ?? undefined;
   }
 
   #boosted(raised: readonly Raised[]): Boosted {

@@ -29,6 +29,7 @@ const BUCKETS = new Map([
   [1800, 5],
 ]);
 const COUNTED = { buckets: BUCKETS, count: 8, sumNs: 2_000_000, longestNs: 700_000 };
+const HELD = { lost: null, isLost: false };
 const COUNTERS = {
   looks: 10,
   lookingNs: 150e3,
@@ -39,13 +40,14 @@ const COUNTERS = {
   forHead: 1,
   forLongTurn: 0,
   refused: 2,
+  lostNs: 0,
 };
 
 /** What is known of a boost, made up. */
 function live(policy = 'p', more = {}) {
   const range = { base: 2_600_000, peak: 4_000_000 };
   const driven = { policy, lever: 'emulated', about: 'a', isEmulated: true, ...range, ...more };
-  const file = { pid: 7, driven, ranNs: 1e9, counters: COUNTERS };
+  const file = { pid: 7, driven, ranNs: 1e9, counters: COUNTERS, hold: HELD };
   const drive = { policy, actuator: 'emulated' };
   const seen = { counted: COUNTED, energy: { kind: 'measured', joules: 12.5 }, raised: [] };
   const summary = summarize(drive, [file], seen);

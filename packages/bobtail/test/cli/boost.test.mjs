@@ -257,6 +257,7 @@ const COUNTERS = {
   forHead: 1,
   forLongTurn: 0,
   refused: 0,
+  lostNs: 0,
 };
 
 const DRIVEN = {
@@ -266,6 +267,7 @@ const DRIVEN = {
   },
   ranNs: 1e9,
   counters: COUNTERS,
+  hold: { lost: null, isLost: false },
 };
 
 /** As in the tests of the policies' model of energy. */
@@ -298,6 +300,30 @@ test('a lever that refuses every change has boosted nothing', () => {
   assert.equal(of({ boosts: 0, refused: 3 }), 'notBoosted');
   assert.equal(of({ boosts: 0, refused: 0 }), 'ok', 'nothing to boost');
   assert.equal(of({ boosts: 1, refused: 3 }), 'ok');
+});
+
+test('what was driven without a lever counts as time without a boost', () => {
+  const file = { ...DRIVEN, pid: 7 };
+  const of = (counters, hold, raised = []) => {
+    const driven = { ...file, counters: { ...COUNTERS, ...counters }, hold };
+    const seen = { ...NOTHING_SEEN, raised };
+    const summary = summarize({ policy: 'p', actuator: 'emulated' }, [driven, file], seen);
+    assertValid('boost', summary);
+    return summary;
+  };
+  const lost = { lost: 'gone', isLost: true };
+  const raised = { lever: 'emulated', domain: { cpus: [0] }, raisedNs: 450e6, ofNs: 0.5e9 };
+  const gone = of({ lostNs: 0.5e9 }, lost, [raised]);
+  assert.equal(gone.boostedShare, 0.45, 'of the whole second');
+  assert.deepEqual([gone.lost, gone.isLost, gone.energy], ['gone', true, null]);
+  assert.equal(troubleOf(gone), 'notBoosted');
+  assert.match(renderSummary(gone)[1], /^no lever for 500 ms, to the end: gone$/);
+  const own = of({ lostNs: 0.5e9, boostedNs: 900e6 }, lost);
+  assert.equal(own.boostedShare, 0.575, 'as each process counts, where nobody else tells');
+  const short = of({ lostNs: 10e6 }, { lost: 'gone', isLost: false }, [raised]);
+  assert.equal(troubleOf(short), 'ok');
+  assert.notEqual(short.energy, null, 'of a hundredth of the time it does not matter');
+  assert.match(renderSummary(short)[1], /^had no lever for 10.0 ms: gone$/);
 });
 
 test('a lever that processes share is up as long as one of them wants it', () => {

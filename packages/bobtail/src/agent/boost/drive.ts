@@ -9,10 +9,10 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMainThread, threadId } from 'node:worker_threads';
 
-import type { Driven, DriverCounters, DriverFile } from '../../cli/boost/driver-file';
+import type { Driven, DriverFile } from '../../cli/boost/driver-file';
 import { warn } from '../files';
 import { reasonOf } from '../mechanisms';
-import { loadProbe } from '../native';
+import { loadProbe, type Probe } from '../native';
 import type { BoostSettings } from './settings';
 
 const cluster = require('node:cluster') as Cluster;
@@ -52,11 +52,12 @@ function isShared(): 0 | 1 {
 }
 
 /** Tells the counters every second and at the end; a `kill -9` loses the last second of them. */
-function follow(folder: string, driven: Driven, readDriver: () => DriverCounters): void {
+function follow(folder: string, driven: Driven, readDriver: Probe['readDriver']): void {
   const startNs = process.hrtime.bigint();
   const write = () => {
     const ranNs = Number(process.hrtime.bigint() - startNs);
-    tell(folder, { pid: process.pid, driven, ranNs, counters: readDriver() });
+    const { lost = null, isLost = false, ...counters } = readDriver();
+    tell(folder, { pid: process.pid, driven, ranNs, counters, hold: { lost, isLost } });
   };
   write();
   setInterval(write, TELL_MS).unref();

@@ -23,6 +23,7 @@ import { type Listeners, startTelling } from './metrics/telling';
 import { endOwnFolder, makeOwnFolder } from './own-folder';
 import { type BoostSummary, renderRequests, renderSummary } from './summary';
 import { requireWritable, writeSummary } from './summary-file';
+import { Troubles } from './troubles';
 
 /** What the user asked for. */
 export interface BoostOptions {
@@ -106,7 +107,8 @@ async function run(asked: BoostOptions, told: Understood, folder: string): Promi
       ? await findLever(options.lever, options.drive, folder)
       : { refused: without };
   const refused = 'drive' in lever ? undefined : lever.refused;
-  if (!options.quiet && refused !== undefined) {
+  // Also of a quiet one: it is no progress, and nothing else tells why nothing is boosted.
+  if (refused !== undefined) {
     tell(`bobtail: ${refused}; the service runs unboosted`);
   } else if (!options.quiet && 'drive' in lever && lever.isFound) {
     tell(`bobtail: ${lever.about}`);
@@ -130,9 +132,14 @@ async function runWith(
   const isDriven = watched.refused === undefined;
   const status = new StatusLine(options.quiet || !isDriven);
   const startMs = performance.now();
-  const live = new LiveBoost(folder, watched, (now) =>
-    status.show(`bobtail: ${progressOf(now)} · ${formatElapsed(startMs)}`),
-  );
+  const troubles = new Troubles((line) => {
+    status.clear();
+    tell(line);
+  });
+  const live = new LiveBoost(folder, watched, (now) => {
+    if (isDriven) troubles.see(now.files);
+    status.show(`bobtail: ${progressOf(now)} · ${formatElapsed(startMs)}`);
+  });
   try {
     const telling = await startTelling(options.listeners, options, () => live.now());
     let outcome: Outcome;
@@ -144,7 +151,9 @@ async function runWith(
       await telling.end();
     }
     await live.ask();
-    const { summary } = live.now();
+    const { summary, files } = live.now();
+    // Who wants no summary still wants to know that there was no boost.
+    if (isDriven && options.quiet) troubles.see(files);
     const written = leave(summary, options, isDriven);
     const trouble = troubleOf(summary);
     return { outcome, trouble: trouble === 'ok' ? written : trouble };
@@ -154,10 +163,13 @@ async function runWith(
   }
 }
 
-/** What never listened had nothing to boost; a lever that refused each change boosted nothing. */
-export function troubleOf({ counters, pid }: BoostSummary): ExitName {
+/**
+ * What never listened had nothing to boost; a lever that refused each change boosted nothing, and
+ * one that was lost boosts nothing since.
+ */
+export function troubleOf({ counters, pid, isLost }: BoostSummary): ExitName {
   const isRefused = counters !== null && counters.boosts === 0 && counters.refused > 0;
-  return isRefused || (counters === null && pid !== null) ? 'notBoosted' : 'ok';
+  return isRefused || isLost || (counters === null && pid !== null) ? 'notBoosted' : 'ok';
 }
 
 /** Runs the service to its end. */

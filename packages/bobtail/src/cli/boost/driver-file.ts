@@ -29,6 +29,15 @@ export interface DriverCounters {
   readonly forLongTurn: number;
   /** Changes the lever refused. */
   readonly refused: number;
+  /** For how long it had no lever, or one that refused it. */
+  readonly lostNs: number;
+}
+
+/** Whether the driver has its lever. */
+export interface Hold {
+  /** Why it was lost last; null where it never was. */
+  readonly lost: string | null;
+  readonly isLost: boolean;
 }
 
 /** What one process tells. */
@@ -39,6 +48,7 @@ export type DriverFile =
       readonly driven: Driven;
       readonly ranNs: number;
       readonly counters: DriverCounters;
+      readonly hold: Hold;
     };
 
 /**

@@ -5,7 +5,7 @@
  * would be work on the very loop whose tail is at stake.
  */
 import type { DriveOptions } from '../../agent/boost/settings';
-import { readDriverFiles } from './driver-file';
+import { type DriverFile, readDriverFiles } from './driver-file';
 import { startMetering } from './energy';
 import { type Counted, figuresOf, type RequestFigures, readLatencies, since } from './latencies';
 import type { AskRaised, Raised } from './raised';
@@ -18,6 +18,8 @@ const LOOK_MS = 1_000;
 /** What is known at one moment. */
 export interface Live {
   readonly summary: BoostSummary;
+  /** What each process tells. */
+  readonly files: readonly DriverFile[];
   /** Of all requests so far. */
   readonly counted: Counted;
   /** Of the last minute; null without a request in it. */
@@ -70,6 +72,7 @@ export class LiveBoost {
     const [oldest] = this.#past;
     return {
       summary: summarize(drive, files, { counted, energy: this.#energy(), raised: this.#raised }),
+      files,
       counted,
       recent: figuresOf(oldest === undefined ? counted : since(oldest.counted, counted)),
       isWaiting: files.length === 0,

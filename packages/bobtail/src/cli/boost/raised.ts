@@ -29,8 +29,12 @@ export function raisedSince(before: readonly Raised[], after: readonly Raised[])
   });
 }
 
-/** Share of the time that they were had; undefined where nobody says. */
-export function raisedShare(raised: readonly Raised[]): number | undefined {
-  const sum = (name: 'raisedNs' | 'ofNs') => raised.reduce((all, one) => all + one[name], 0);
-  return sum('ofNs') > 0 ? sum('raisedNs') / sum('ofNs') : undefined;
+/**
+ * Share of the time that they were had, or of `atLeastNs` where that is longer: who has ended does
+ * not say that the levers are down since. Undefined where nobody says.
+ */
+export function raisedShare(raised: readonly Raised[], atLeastNs = 0): number | undefined {
+  const sum = (of: (one: Raised) => number) => raised.reduce((all, one) => all + of(one), 0);
+  const ofNs = sum((one) => Math.max(one.ofNs, atLeastNs));
+  return ofNs > 0 ? sum(({ raisedNs }) => raisedNs) / ofNs : undefined;
 }

@@ -17,6 +17,9 @@ import { type Raised, raisedShare } from './raised';
 /** Levers at whose base a frequency is held. */
 const HOLDS_FREQUENCY: ReadonlySet<string> = new Set(['emulated', 'cpufreq-userspace']);
 
+/** A lever that was not held for longer has no modelled energy: what was used then is not known. */
+const LOST_SHARE_MAX = 0.01;
+
 /** `spec/boost.schema.json`. */
 export interface BoostSummary {
   readonly schema: 'bobtail-boost/1';
@@ -38,6 +41,10 @@ export interface BoostSummary {
   /** As `ranNs`, of all processes together. */
   readonly drivenNs: number;
   readonly counters: DriverCounters | null;
+  /** Why a process had no lever for a while, or one that refused it; null where none had. */
+  readonly lost: string | null;
+  /** Whether one has none at the end. */
+  readonly isLost: boolean;
   /** Of the time that was driven; of a lever that processes share, as long as one wanted it. */
   readonly boostedShare: number | null;
   readonly energy: Energy | null;
@@ -89,6 +96,8 @@ export function summarize(
       ranNs: 0,
       drivenNs: 0,
       counters: null,
+      lost: null,
+      isLost: false,
       boostedShare: null,
       energy: null,
       requests,
@@ -97,8 +106,9 @@ export function summarize(
   const { driven, pid } = first;
   const counters = driving.map((file) => file.counters).reduce(sumOf);
   const drivenNs = driving.reduce((sum, { ranNs }) => sum + ranNs, 0);
-  const boostedShare =
-    raisedShare(seen.raised) ?? Math.min(1, counters.boostedNs / (drivenNs || 1));
+  const ranNs = Math.max(...driving.map((file) => file.ranNs));
+  const boostedShare = shareOf(counters, drivenNs, ranNs, seen.raised);
+  const holds = driving.map(({ hold }) => hold);
   return {
     ...about,
     policy: driven.policy,
@@ -109,11 +119,16 @@ export function summarize(
     refusedProcesses,
     isEmulated: driven.isEmulated,
     about: driven.about,
-    ranNs: Math.max(...driving.map(({ ranNs }) => ranNs)),
+    ranNs,
     drivenNs,
     counters,
+    lost:
+      (holds.find(({ isLost }) => isLost) ?? holds.find(({ lost }) => lost !== null))?.lost ?? null,
+    isLost: holds.some(({ isLost }) => isLost),
     boostedShare,
-    energy: (driven.isEmulated ? null : seen.energy) ?? modelledEnergy(driven, boostedShare),
+    energy:
+      (driven.isEmulated ? null : seen.energy) ??
+      (counters.lostNs > LOST_SHARE_MAX * drivenNs ? null : modelledEnergy(driven, boostedShare)),
     requests,
   };
 }
@@ -130,7 +145,22 @@ function sumOf(one: DriverCounters, other: DriverCounters): DriverCounters {
     forHead: one.forHead + other.forHead,
     forLongTurn: one.forLongTurn + other.forLongTurn,
     refused: one.refused + other.refused,
+    lostNs: one.lostNs + other.lostNs,
   };
+}
+
+/** Of the time that was driven. */
+function shareOf(
+  { boostedNs, lostNs }: DriverCounters,
+  drivenNs: number,
+  ranNs: number,
+  raised: readonly Raised[],
+): number {
+  const own = Math.min(1, boostedNs / (drivenNs || 1));
+  if (lostNs === 0) return raisedShare(raised) ?? own;
+  // Each knows less than all of it: who moved the levers may have ended before it was asked again,
+  // and of processes that share one each counts its own boosts.
+  return Math.max(own, raisedShare(raised, ranNs) ?? 0);
 }
 
 function modelledEnergy(driven: Driven, boostedShare: number): Energy | null {
@@ -169,6 +199,7 @@ export function renderSummary(summary: BoostSummary): string[] {
   return [
     parts.join(' · '),
     ...(refusedProcesses === 0 ? [] : [`${whole} not boosted: ${refused}`]),
+    ...(summary.lost === null ? [] : [renderLost(summary.lost, counters, summary)]),
     ...(summary.requests === null ? [] : [renderRequests(summary.requests)]),
     [
       policy,
@@ -177,6 +208,11 @@ export function renderSummary(summary: BoostSummary): string[] {
     ].join(' · '),
     ...(summary.about === null ? [] : [summary.about]),
   ];
+}
+
+function renderLost(why: string, { lostNs }: DriverCounters, { isLost }: BoostSummary): string {
+  const [what, since] = isLost ? ['no lever', ', to the end'] : ['had no lever', ''];
+  return `${what} for ${formatDuration(lostNs)}${since}: ${why}`;
 }
 
 /** As `whatif --look` takes what one costs. */

@@ -54,7 +54,7 @@ export function metricsOf({ summary, counted, recent }: Live): Metric[] {
   ]);
   const metrics: Metric[] = [info];
   if (counters !== null) {
-    const { boosts, boostedNs, lookingNs } = counters;
+    const { boosts, boostedNs, lookingNs, lostNs } = counters;
     const reasons = {
       collection: counters.forCollection,
       queue_length: counters.forQueueLength,
@@ -72,6 +72,7 @@ export function metricsOf({ summary, counted, recent }: Live): Metric[] {
       counter('bobtail_looks_total', 'Looks at the loops', '1', counters.looks),
       counter('bobtail_looking_seconds_total', 'CPU time of looks', 's', lookingNs / NS_PER_S),
       counter('bobtail_lever_refusals_total', 'Refused by the lever', '1', counters.refused),
+      counter('bobtail_lever_lost_seconds_total', 'Time without a lever', 's', lostNs / NS_PER_S),
     );
   }
   if (energy?.kind === 'modelled') {

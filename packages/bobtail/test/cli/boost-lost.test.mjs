@@ -1,0 +1,125 @@
+/** `boost` whose lever is lost, or in another's hand: it is told then, and not counted. */
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { leaveOut } from '../../../../workloads/harness/leave-out.mjs';
+import { BASE, isAlive, makeTree, startBoosted, USERSPACE, until } from './boosted.mjs';
+import { load } from './load.mjs';
+import { fixture } from './recordings.mjs';
+import { makeFolder, PACKAGE } from './run-bobtail.mjs';
+
+const require = createRequire(import.meta.url);
+const { Troubles } = require(join(PACKAGE, 'dist/cli/boost/troubles.js'));
+/** Ends well when it is told to. */
+const WELL = [fixture('churn.mjs'), 'well'];
+const LOST_MS = 3_000;
+
+function onTree(tree, policy) {
+  const levers = ['--actuator', 'cpufreq-userspace', '--frequencies', '2.6,4'];
+  return [...levers, '--lever-root', tree.root, '--policy', policy];
+}
+
+/** Ends its bobtaild for good; how the boost ended some seconds later. */
+async function loseKeeper(run) {
+  await sleep(1_000);
+  process.kill(run.keeper, 'SIGKILL');
+  await until('it is told', () => run.seen.stderr.includes('not boosted since now: '));
+  const [line] = run.seen.stderr.split('\n').filter((one) => one.includes('since now'));
+  assert.equal(await load(run.port, { count: 3 }), 3, 'the service goes on');
+  await sleep(LOST_MS);
+  run.child.kill('SIGTERM');
+  return { line, ...(await run.ended), summary: run.summary() };
+}
+
+for (const quiet of [[], ['-q']]) {
+  test(`a bobtaild that is killed is told when it is ${quiet.join('')}`, async (t) => {
+    const tree = makeTree(makeFolder(t), [[0], [1]], USERSPACE);
+    const run = await startBoosted(t, {
+      args: [...quiet, ...onTree(tree, 'static:peak')],
+      script: WELL,
+    });
+    const { code, stderr, line, summary } = await loseKeeper(run);
+    assert.match(
+      line,
+      /^bobtail: not boosted since now: cpufreq-userspace is not available: .*bobtaild/,
+    );
+    assert.equal(code, 80, stderr);
+    const { boostedShare, energy, isLost, lost, ranNs, counters } = summary;
+    const shownNs = ranNs - counters.lostNs;
+    assert.ok(isLost && counters.lostNs > LOST_MS * 1e6, JSON.stringify(summary));
+    assert.ok(Math.abs(boostedShare - shownNs / ranNs) < 0.1, JSON.stringify(summary));
+    assert.ok(boostedShare < 0.6, JSON.stringify(summary));
+    assert.equal(energy, null, 'what was used without it is not known');
+    assert.ok(line.includes(lost));
+    assert.equal(/no lever for [\d.]+ s, to the end: /.test(stderr), quiet.length === 0, stderr);
+    assert.equal(tree.khz(), BASE);
+  });
+}
+
+test('an emulated frequency ends with its bobtaild, and that is told', async (t) => {
+  if (process.getuid() !== 0) return leaveOut(t, 'needs root');
+  const args = ['--actuator', 'emulated', '--policy', 'static:base'];
+  const run = await startBoosted(t, { args, script: WELL });
+  const { code, stderr, line, summary } = await loseKeeper(run);
+  assert.match(
+    line,
+    /emulated is not available: the bobtaild of the command that boosts has ended/,
+  );
+  assert.equal(code, 80, stderr);
+  assert.deepEqual([summary.isLost, summary.energy], [true, null]);
+});
+
+test('a clock in the hand of another boost is told from the start, and is no boost', async (t) => {
+  const tree = makeTree(makeFolder(t), [[0], [1]], USERSPACE);
+  const other = await startBoosted(t, { args: onTree(tree, 'static:base') });
+  const { ended, seen, child, summary } = await startBoosted(t, {
+    args: onTree(tree, 'static:peak'),
+    script: WELL,
+  });
+  await until('it is told', () =>
+    /not boosted since now: .*another process holds/.test(seen.stderr),
+  );
+  await sleep(1_000);
+  child.kill('SIGTERM');
+  const { code, stderr } = await ended;
+  assert.equal(code, 80, stderr);
+  const { counters, boostedShare, isLost } = summary();
+  assert.deepEqual([counters.boosts, counters.boostedNs, boostedShare, isLost], [0, 0, 0, true]);
+  assert.ok(counters.refused >= 5, 'asked again all the time');
+  assert.ok(isAlive(other.pids[0]));
+});
+
+for (const policy of ['static:1', 'static:0.1', 'static:9']) {
+  test(`an emulated frequency is never at ${policy}, and the service runs without`, async (t) => {
+    if (process.getuid() !== 0) return leaveOut(t, 'needs root');
+    const args = ['--actuator', 'emulated', '--policy', policy];
+    const run = await startBoosted(t, { args, script: WELL });
+    const why = 'is not between the base of 2600000 kHz and the peak of 4000000 kHz';
+    await until('it is told', () => run.seen.stderr.includes(why));
+    run.child.kill('SIGTERM');
+    const { code, stderr } = await run.ended;
+    assert.equal(code, 80, stderr);
+    assert.deepEqual([run.summary().lever, run.summary().energy], [null, null]);
+  });
+}
+
+test('each trouble is told once, and that it is over', () => {
+  const lines = [];
+  const troubles = new Troubles((line) => lines.push(line));
+  const refused = (pid, why) => ({ pid, refused: why });
+  const held = (pid, lost = null) => ({ pid, driven: {}, hold: { lost, isLost: lost !== null } });
+  troubles.see([refused(1, 'a'), refused(2, 'a'), refused(3, 'b'), held(4), held(5)]);
+  troubles.see([refused(1, 'a'), held(4, 'gone'), held(5, 'gone')]);
+  troubles.see([held(4, 'gone'), held(5)]);
+  troubles.see([held(4), held(5, 'gone again')]);
+  assert.deepEqual(lines, [
+    'bobtail: not boosted: a (pid 1)',
+    'bobtail: not boosted: b (pid 3)',
+    'bobtail: not boosted since now: gone (pid 4)',
+    'bobtail: boosted again (pid 5)',
+    'bobtail: boosted again (pid 4)',
+    'bobtail: not boosted since now: gone again (pid 5)',
+  ]);
+});
