@@ -18,6 +18,8 @@ export interface ArmRecord {
   readonly samples: readonly Sample[];
   /** Numbers of the rounds in which its load failed; only where that does not take it out. */
   readonly failedRounds: readonly number[];
+  /** Why its load failed last; undefined where it never did. */
+  readonly failure: string | undefined;
   /** Why it left before the end; undefined while it is in. */
   readonly out: { readonly of: LossOf | 'race' | 'budget'; readonly reason: string } | undefined;
 }
@@ -65,6 +67,7 @@ interface Growing {
   readonly arm: Arm;
   readonly samples: Sample[];
   readonly failedRounds: number[];
+  failure: string | undefined;
   out: ArmRecord['out'];
 }
 
@@ -74,6 +77,7 @@ export async function experiment(options: ExperimentOptions): Promise<Experiment
     arm,
     samples: [],
     failedRounds: [],
+    failure: undefined,
     out: undefined,
   }));
   const inside = (): Growing[] => records.filter((one) => one.out === undefined);
@@ -107,6 +111,7 @@ async function runAll(
       measured.set(record, result.sample);
     } else if (options.keepsFailing === true && isOfLoad(result)) {
       record.failedRounds.push(round);
+      record.failure = result.reason;
       hasFailed = true;
     } else {
       record.out = { of: result.of, reason: result.reason };

@@ -12,6 +12,8 @@ import { type Judgement, judge, judgeFailures, type Objective } from './verdict'
 
 /** Fewer rounds give no interval. */
 export const PROOF_ROUNDS_MIN = 8;
+/** A load that fails with every arm in so many rounds, twice in each, fails by itself. */
+const ROUNDS_TO_FAIL = 2;
 
 /** One figure of two arms, by name. */
 export interface Comparison {
@@ -30,6 +32,8 @@ export interface Proof extends Judgement {
   readonly effect: Comparison | null;
   readonly control: Comparison | null;
   readonly records: readonly ArmRecord[];
+  /** No arm carried the load in any round: then it is no matter of the change. */
+  readonly isLoadAtFault: boolean;
 }
 
 /** How it is proved. */
@@ -45,13 +49,14 @@ export interface ProveOptions
 export async function prove(change: Arm, options: ProveOptions): Promise<Proof> {
   const [base, control] = options.unchanged ?? [UNCHANGED, CONTROL];
   const arms = [base, change, control];
-  // When one is out there is nothing left to compare.
+  // When one is out there is nothing left to compare, and a load that nobody carries is wrong.
   const enough = (records: readonly ArmRecord[]): boolean =>
-    records.some((one) => one.out !== undefined);
+    records.some((one) => one.out !== undefined) || hasOnlyFailed(records, ROUNDS_TO_FAIL);
   const keepsFailing = true;
   const { records, interrupted } = await experiment({ ...options, arms, enough, keepsFailing });
   const rounds = Math.min(...records.map((one) => one.samples.length));
-  const common = { change: change.name, rounds, interrupted, records };
+  const isLoadAtFault = !interrupted && hasOnlyFailed(records);
+  const common = { change: change.name, rounds, interrupted, records, isLoadAtFault };
   const none = { percentile: null, effect: null, control: null };
   const out = records.find((one) => one.out !== undefined);
   if (out?.out !== undefined) {
@@ -61,13 +66,21 @@ export async function prove(change: Arm, options: ProveOptions): Promise<Proof> 
   const failures = judgeFailed(records);
   const compared = rounds === 0 ? undefined : await compareAll(records);
   if (compared === undefined) {
-    const hasFailed = records.some((one) => one.failedRounds.length > 0);
-    const reason = hasFailed ? 'in every round a load failed' : 'no round was finished';
+    const reason = isLoadAtFault
+      ? `every load failed: ${records[0]?.failure}`
+      : records.some((one) => one.failedRounds.length > 0)
+        ? 'in every round a load failed'
+        : 'no round was finished';
     const verdict = 'not-enough-samples' as const;
     return { ...common, ...none, verdict, reason, ...failures };
   }
   const judged = judge(compared.effect.diff, compared.control.diff, options.objective);
   return { ...common, ...compared, ...(failures ?? judged) };
+}
+
+/** Whether the load of each arm failed in each round, and in so many. */
+function hasOnlyFailed(records: readonly ArmRecord[], rounds = 1): boolean {
+  return records.every((one) => one.samples.length === 0 && one.failedRounds.length >= rounds);
 }
 
 function judgeFailed(records: readonly ArmRecord[]): Judgement | undefined {

@@ -145,7 +145,10 @@ class Run {
 
   #lossOf(ending: Ending, conclusion: Conclusion): RoundResult | undefined {
     if (this.#late !== undefined) return lost('time', this.#late);
-    if (!conclusion.endedWell) return lostService(ending.outcome, this.#folder);
+    // However it answers the SIGTERM that ends the round is its own affair.
+    if (!conclusion.endedWell && !ending.stoppedByRecorder) {
+      return lostService(ending.outcome, this.#folder);
+    }
     const failure = ending.load?.failure();
     if (failure !== undefined)
       return lost('load', `${failure.message}${this.#folder.said('load')}`);

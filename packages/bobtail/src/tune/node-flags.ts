@@ -55,10 +55,34 @@ export function checkFlags(
   }
 }
 
-function ask(node: string, args: readonly string[]): Promise<string> {
+/**
+ * Refuses flags with a value that this Node does not take: V8 tells of some and goes on without
+ * them, which would be raced as a change. Rejects with a `Failure`.
+ */
+export async function checkValues(node: string, flags: readonly string[]): Promise<void> {
+  const said = await stderrOf(node, [...flags, '-e', '0']);
+  // Of what follows much is about flags that nobody typed.
+  const [problem] = said.split('\n').filter((line) => /^Error: .*\bflag\b/.test(line));
+  if (problem === undefined) return;
+  throw new Failure('usage', `--try: ${plain(problem.slice('Error: '.length))}`, flags.join(' '));
+}
+
+/** Also of one that a flag ends, such as a heap too small to start. */
+function stderrOf(node: string, args: readonly string[]): Promise<string> {
+  const options = { env: plainEnv(), maxBuffer: ANSWER_BYTES_MAX, timeout: ANSWER_MS_MAX };
+  return new Promise((resolve) => {
+    execFile(node, args, options, (_error, _stdout, stderr) => resolve(stderr));
+  });
+}
+
+function plainEnv(): NodeJS.ProcessEnv {
   const env = { ...process.env };
   delete env.NODE_OPTIONS;
-  const options = { env, maxBuffer: ANSWER_BYTES_MAX, timeout: ANSWER_MS_MAX };
+  return env;
+}
+
+function ask(node: string, args: readonly string[]): Promise<string> {
+  const options = { env: plainEnv(), maxBuffer: ANSWER_BYTES_MAX, timeout: ANSWER_MS_MAX };
   return new Promise((resolve, reject) => {
     execFile(node, args, options, (error, stdout) => {
       if (error === null) resolve(stdout);

@@ -15,7 +15,7 @@ import type { Budget } from './budget';
 import { type Calibration, calibrate, unchangedLost } from './calibration';
 import { combinedChanges, type Surroundings, singleChanges } from './candidates';
 import { type FlagArm, flagArm, isNode } from './flag-arm';
-import { checkFlags, flagName, type NodeFlags, readNodeFlags } from './node-flags';
+import { checkFlags, checkValues, flagName, type NodeFlags, readNodeFlags } from './node-flags';
 import { type RacedArm, ranked, search } from './search';
 
 /** What is tuned, and how long. */
@@ -97,7 +97,7 @@ class Tuning {
   async run(): Promise<Tuned> {
     const here = await this.#surroundings();
     this.#allowed = here.flags.inNodeOptions;
-    const arms = this.#firstArms(here);
+    const arms = await this.#firstArms(here);
     this.#options.progress({
       kind: 'calibrated',
       calibration: this.#calibration,
@@ -142,10 +142,13 @@ class Tuning {
     };
   }
 
-  #firstArms(here: Surroundings): FlagArm[] {
+  async #firstArms(here: Surroundings): Promise<FlagArm[]> {
     const { tries } = this.#options;
-    const { version } = this.#calibration;
-    for (const flags of tries) checkFlags(flags, here.flags, { version, direct: here.direct });
+    const { version, node } = this.#calibration;
+    for (const flags of tries) {
+      checkFlags(flags, here.flags, { version, direct: here.direct });
+      await checkValues(node, flags);
+    }
     const arms = tries.length > 0 ? tries.map(flagArm) : singleChanges(here);
     const names = new Set(arms.map((one) => one.name));
     if (names.size < arms.length) throw new Failure('usage', '--try: the same flags twice');

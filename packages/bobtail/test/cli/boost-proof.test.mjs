@@ -85,8 +85,8 @@ test('a service that dies is said so, and a load that fails is not proved', asyn
   assert.match(died.stdout, /not enough samples to tell: \S+: it ended with exit code 4/);
   const failing = [...PROVE, '--rounds', '1', '--on-port', 'exit 3', '--', process.execPath, CHURN];
   const failed = await runBobtail(failing);
-  assert.equal(failed.code, 79, failed.stderr);
-  assert.match(failed.stdout, /in every round a load failed/);
+  assert.equal(failed.code, 71, failed.stderr);
+  assert.match(failed.stdout, /every load failed: the load command failed with exit code 3/);
   assert.match(failed.stdout, /load failed in 1 round: boosted/);
 });
 

@@ -141,6 +141,8 @@ for (const [flags, message] of [
   [['--latency', '1', ...EMULATED], /--latency takes a duration/],
   [['--latency', '1ms'], /--latency goes with --actuator emulated \(1ms\)/],
   [['--cpu', '0'], /--cpu goes with --actuator emulated \(0\)/],
+  [[...EMULATED, '--cpu', '999'], /--cpu: this machine has no such CPU \(999\)/],
+  [[...EMULATED, '--frequencies', '2.6,2.6'], /--frequencies takes two in GHz.*\(2\.6,2\.6\)/],
   [['--actuator', 'quota', '--frequencies', '2,3'], /does not go with --actuator quota \(2,3\)/],
   [['--bobtaild', 'x', '--frequencies', '2,3'], /does not go with a bobtaild, .* \(2,3\)/],
   [['--budget', '0'], /--budget takes per cent.*\(0\)/],

@@ -65,10 +65,18 @@ test('a change under which the load fails has one, too', async () => {
   assert.equal(proof.verdict, 'did-not-help');
 });
 
-test('where every load fails that is said', async () => {
+test('where every load fails that is said, and soon', async () => {
   const proof = await proved(() => true);
   assert.equal(proof.verdict, 'not-enough-samples');
+  assert.equal(proof.reason, 'every load failed: the load failed');
+  assert.ok(proof.isLoadAtFault);
+  assert.equal(proof.runs, 2 * 3 * 2, 'two rounds of three arms, each load twice');
+});
+
+test('where in every round one fails, it is no matter of the load', async () => {
+  const proof = await proved((name) => name === 'unchanged');
   assert.equal(proof.reason, 'in every round a load failed');
+  assert.equal(proof.isLoadAtFault, false);
 });
 
 test('rounds in which no load failed are judged by their latencies', async () => {

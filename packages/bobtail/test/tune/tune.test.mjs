@@ -96,6 +96,24 @@ const CASES = [
     /the load command failed with exit code 9 .*: no such host/,
   ],
   [
+    'a load that fails of a service that answers SIGTERM with 5',
+    ['--on-port', 'echo no such host >&2; exit 9', '--', process.execPath, CHURN, 'cross'],
+    71,
+    /the load command failed with exit code 9 .*: no such host/,
+  ],
+  [
+    'a value that V8 does not take and goes on without',
+    [...short(), '--try=--max-semi-space-size=-5', '--', process.execPath, CHURN],
+    64,
+    /--try: Value for flag --max-semi-space-size=-5 of type size_t is out of bounds/,
+  ],
+  [
+    'a value that ends Node',
+    [...short(), '--try=--max-old-space-size=abc', '--', process.execPath, CHURN],
+    64,
+    /--try: illegal value for flag --max-old-space-size=abc of type size_t/,
+  ],
+  [
     'a load that sends too little',
     [...short(3), '--', process.execPath, CHURN],
     67,
@@ -125,6 +143,13 @@ for (const [what, args, code, line] of CASES) {
     assert.match(result.stderr.trim(), line);
   });
 }
+
+test('a service may answer SIGTERM as it likes', async () => {
+  const tries = ['--try=--max-semi-space-size=4'];
+  const args = ['tune', '--quiet', '--memory', '1g', ...short(), ...tries];
+  const { code, stderr } = await runBobtail([...args, '--', process.execPath, CHURN, 'cross']);
+  assert.equal(code, 0, stderr);
+});
 
 /** Live processes whose command line has `text`. */
 function running(text) {

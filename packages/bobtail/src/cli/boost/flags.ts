@@ -1,6 +1,7 @@
 /** The options of `boost`, checked: what may be typed, and what it means. */
 import { randomInt } from 'node:crypto';
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { DriveOptions } from '../../agent/boost/settings';
 import { Failure } from '../failure';
 import { PROVE_ROUNDS, parseRounds, parseSpan, SEED_MAX } from '../proof/flags';
@@ -13,6 +14,7 @@ import type { Listeners } from './metrics/telling';
 import type { ProveRequest } from './prove';
 
 const CPUS_MAX = 1024;
+const CPUS = '/sys/devices/system/cpu';
 const LATENCY_NS_MAX = 1e9;
 
 /** As commander gives them. */
@@ -169,7 +171,7 @@ function parseFrequencies(
   const [baseKhz = 0, peakKhz = 0] = (match ?? [])
     .slice(1)
     .map((ghz) => Math.round(Number(ghz) * KHZ_PER_GHZ));
-  if (match === null || baseKhz <= 0 || baseKhz > peakKhz) {
+  if (match === null || baseKhz <= 0 || baseKhz >= peakKhz) {
     const what = '--frequencies takes two in GHz, the lower first, such as 2.6,4';
     throw new Failure('usage', what, text);
   }
@@ -203,6 +205,9 @@ function parseCpu(text: string): number {
   const cpu = Number(text);
   if (!/^\d+$/.test(text) || cpu >= CPUS_MAX) {
     throw new Failure('usage', '--cpu takes the number of a CPU', text);
+  }
+  if (existsSync(CPUS) && !existsSync(join(CPUS, `cpu${cpu}`))) {
+    throw new Failure('usage', '--cpu: this machine has no such CPU', text);
   }
   return cpu;
 }

@@ -108,7 +108,8 @@ async function proveWith(request: ProveRequest, raised: AskRaised): Promise<Outc
     format === 'json' ? JSON.stringify(answer, null, 2) : renderProof(answer, look),
   );
   if (signal !== undefined) return { exitCode: null, signal };
-  return { exitCode: EXIT_CODES[EXITS[answer.verdict]], signal: null };
+  const exit = result.isLoadAtFault ? 'loadFailed' : EXITS[answer.verdict];
+  return { exitCode: EXIT_CODES[exit], signal: null };
 }
 
 function isEmulated({ actuator }: DriveOptions): boolean {
