@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
+const TRIES: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(20);
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 pub struct Folder(pub PathBuf);
@@ -19,7 +22,13 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // A guard that still ends may write into it; what is left is in the temporary directory.
-        drop(std::fs::remove_dir_all(&self.0));
+        // A guard that still ends may write into it meanwhile.
+        for _ in 0..TRIES {
+            drop(std::fs::remove_dir_all(&self.0));
+            if !self.0.exists() {
+                return;
+            }
+            std::thread::sleep(PAUSE);
+        }
     }
 }

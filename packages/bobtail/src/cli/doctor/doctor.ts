@@ -58,7 +58,8 @@ function checkAnalysis(): Diagnosis['analysis'] {
 const COLUMNS: readonly Column[] = [
   { align: 'left' },
   { align: 'left' },
-  { align: 'left', grow: true },
+  // Never cut: the end of a reason is what to do about it. A terminal wraps it.
+  { align: 'left' },
 ];
 
 function renderDiagnosis(diagnosis: Diagnosis, colors: Colors, width: number): string {
