@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use crate::lever::{LeverKind, Unit};
+use crate::syscalls;
 
 /// Why a lever cannot be used, or did not do what it was told.
 #[derive(Debug, Error)]
@@ -129,6 +130,9 @@ impl ControlError {
 /// What to do about an error of the kernel that most hosts give; empty for the others.
 fn remedy(cause: &io::Error) -> &'static str {
     match cause.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) if syscalls::is_root() => {
+            "; root may not either, as in many containers: bobtaild on the host can"
+        }
         Some(libc::EACCES | libc::EPERM) => "; it needs root, or bobtaild",
         Some(libc::EROFS) => "; a container mounts it read-only, bobtaild on the host can write it",
         _ => "",

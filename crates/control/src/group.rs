@@ -98,7 +98,7 @@ impl CpuGroup {
         }
         Err(ControlError::Unavailable {
             lever: kind,
-            why: format!("the control group /{path} has no CPU quota of its own"),
+            why: why_not(host, &path)?,
         })
     }
 
@@ -227,6 +227,22 @@ impl CpuGroup {
             .and_then(|used| used.parse::<u64>().ok())
             .map(|us| us * 1000))
     }
+}
+
+/// Why a group has no setting to raise: what to do about it differs.
+fn why_not(host: &Host, path: &str) -> Result<String, ControlError> {
+    let mut is_mounted = false;
+    for mount in V1_MOUNTS.into_iter().chain(V2_MOUNTS) {
+        is_mounted |= !host.list(&Place::cgroup(mount))?.is_empty();
+        if !host.list(&Place::cgroup(join(mount, path)))?.is_empty() && !path.is_empty() {
+            return Ok(format!("the control group /{path} has no CPU controller"));
+        }
+    }
+    Ok(match (is_mounted, path) {
+        (false, _) => "no control groups are mounted at /sys/fs/cgroup".to_owned(),
+        (true, "") => "the process is in no control group but the root".to_owned(),
+        (true, path) => format!("the control group /{path} is not to be seen from here"),
+    })
 }
 
 fn join(directory: &str, name: &str) -> String {

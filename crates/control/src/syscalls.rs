@@ -88,6 +88,12 @@ fn timespec(ns: u64) -> libc::timespec {
     }
 }
 
+/// Whether this process has the rights of root, as far as its user goes.
+pub fn is_root() -> bool {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
 /// Waits while the word is `expected`, until [`futex_wake`] or a signal, at most this long; without
 /// a bound for ever.
 pub fn futex_wait(word: &AtomicU32, expected: u32, at_most_ns: Option<u64>) {

@@ -151,7 +151,24 @@ fn groups_without_a_limit_and_values_out_of_range_are_refused() {
     let told = refused(&root, Asked::default());
     assert_eq!(
         told,
-        "quota is not available: the control group / has no CPU quota of its own"
+        "quota is not available: the process is in no control group but the root"
+    );
+    let other = |path: &str, is_made: bool| {
+        let kernel = FakeKernel::with_cpus(2);
+        kernel.group_v1("svc", 60_000);
+        kernel.put("proc/self/cgroup", &format!("1:cpu:/{path}"));
+        if is_made {
+            kernel.put(&format!("sys/fs/cgroup/{path}/cgroup.procs"), "");
+        }
+        refused(&kernel, Asked::default())
+    };
+    assert_eq!(
+        other("hosts/svc", false),
+        "quota is not available: the control group /hosts/svc is not to be seen from here"
+    );
+    assert_eq!(
+        other("bare", true),
+        "quota is not available: the control group /bare has no CPU controller"
     );
     let told = refused(
         &v2(),

@@ -98,7 +98,7 @@ fn no_lever_is_an_honest_answer_with_reasons() {
     );
     assert_eq!(
         why_not(&nothing, LeverKind::Quota),
-        "the control group / has no CPU quota of its own"
+        "no control groups are mounted at /sys/fs/cgroup"
     );
     assert_eq!(
         why_not(&nothing, LeverKind::IntelMinPerf),
