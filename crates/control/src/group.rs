@@ -41,6 +41,15 @@ impl CpuGroup {
     ///
     /// When the process is gone, or its group has no CPU controller (as the root has none).
     pub fn of_process(host: &Host, kind: LeverKind, process: &str) -> Result<Self, ControlError> {
+        Self::find(host, kind, &Self::path_of_process(host, process)?)
+    }
+
+    /// The path of the group of a process, without the leading `/`, whether or not it has settings.
+    ///
+    /// # Errors
+    ///
+    /// When the process is gone.
+    pub fn path_of_process(host: &Host, process: &str) -> Result<String, ControlError> {
         let text = host.read(&Place::proc(format!("{process}/cgroup")))?;
         // `1:cpu,cpuacct:/path` in v1, `0::/path` in v2; v1 is in charge where both are there.
         let mut unified = None;
@@ -50,13 +59,13 @@ impl CpuGroup {
                 continue;
             };
             if controllers.split(',').any(|controller| controller == "cpu") {
-                return Self::find(host, kind, path);
+                return Ok(path.trim_matches('/').to_owned());
             }
             if controllers.is_empty() {
                 unified = Some(path);
             }
         }
-        Self::find(host, kind, unified.unwrap_or("/"))
+        Ok(unified.unwrap_or_default().trim_matches('/').to_owned())
     }
 
     /// The group of this path.

@@ -33,4 +33,4 @@ pub use error::ControlError;
 pub use host::{Host, Place, Root};
 pub use lever::{Asked, Domain, Lever, LeverKind, Range, Unit};
 pub use saved::{Restored, SavedSetting, SavedState};
-pub use syscalls::{futex_wait, futex_wake};
+pub use syscalls::{futex_wait, futex_wake, peer_process};

@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::AtomicU32;
 
 /// File systems whose files are settings: sysfs, cgroup v1 and v2, proc.
@@ -136,6 +136,33 @@ pub(crate) fn become_real_time(priority: i32) -> io::Result<()> {
         libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &parameters)
     })?;
     Ok(())
+}
+
+/// `SO_PEERPIDFD` of `asm-generic/socket.h`, which not every libc has yet.
+const PEER_PIDFD: libc::c_int = 77;
+
+/// The process that connected to a socket, as a descriptor that names no other one when its id is
+/// used again.
+///
+/// # Errors
+///
+/// ENOPROTOOPT before Linux 6.5; ESRCH, as some kernels say it, of a process that is gone.
+pub fn peer_process(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let mut descriptor: libc::c_int = -1;
+    let mut size = size_of_val(&descriptor) as libc::socklen_t;
+    // SAFETY: the socket is open while it is borrowed; `descriptor` is writable and of the size
+    // that `size` tells.
+    checked(unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            PEER_PIDFD,
+            (&raw mut descriptor).cast(),
+            &mut size,
+        )
+    })?;
+    // SAFETY: the call gave the descriptor to nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
 /// What `sched_getattr` and `sched_setattr` take, up to the clamps (`struct sched_attr`).

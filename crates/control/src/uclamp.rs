@@ -12,6 +12,7 @@ use crate::gauge::Gauge;
 use crate::host::{Host, Place};
 use crate::lever::{Asked, Domain, Lever, LeverKind, Range, Unit};
 use crate::saved::{SavedSetting, SavedState};
+use crate::threads::start_of;
 
 const KIND: LeverKind = LeverKind::Uclamp;
 const CAPACITY: u32 = 1024;
@@ -23,6 +24,8 @@ pub struct Uclamp {
     lever: Lever,
     saved: SavedState,
     thread: i32,
+    /// Tells it from a later one of the same id.
+    started: u64,
     max: u32,
     is_touched: bool,
     now: Option<u32>,
@@ -35,6 +38,23 @@ impl Uclamp {
     ///
     /// When the kernel has no clamps, no CPU runs under schedutil, or there is no such thread.
     pub fn open(host: &Host, thread: i32, asked: &Asked) -> Result<Self, ControlError> {
+        // First, since it tells of a thread that is not there in words of this lever.
+        read_clamps(host, thread)?;
+        Self::open_started(host, thread, start_of(host, thread)?, asked)
+    }
+
+    /// Likewise of the thread that started then (ticks since boot): ids are used again, and `apply`
+    /// moves no other one.
+    ///
+    /// # Errors
+    ///
+    /// As of [`open`](Self::open).
+    pub fn open_started(
+        host: &Host,
+        thread: i32,
+        started: u64,
+        asked: &Asked,
+    ) -> Result<Self, ControlError> {
         let (min, max) = read_clamps(host, thread)?;
         let unavailable = |why: &str| ControlError::Unavailable {
             lever: KIND,
@@ -73,12 +93,13 @@ impl Uclamp {
                 domain,
                 settings: vec![SavedSetting::Clamps {
                     thread,
-                    started: start_of(host, thread)?,
+                    started,
                     min,
                     max,
                 }],
             },
             thread,
+            started,
             max,
             is_touched: false,
             now: None,
@@ -96,11 +117,12 @@ impl Actuator for Uclamp {
         &self.saved
     }
 
-    /// One system call.
+    /// One system call, after a look at whether the thread is still the one that was opened.
     fn apply(&mut self, speed: Speed) -> Result<Applied, ControlError> {
         let value = self.lever.range.value(KIND, speed)?;
         let is_changed = self.now != Some(value);
         if is_changed {
+            require_same(&self.host, self.thread, self.started)?;
             self.is_touched = true;
             set_clamps(&self.host, self.thread, value, self.max)?;
             self.now = Some(value);
@@ -147,14 +169,20 @@ pub(crate) fn restore(
     started: u64,
     (min, max): (u32, u32),
 ) -> Result<(), ControlError> {
-    if start_of(host, thread)? != started {
-        return Err(ControlError::Call {
-            lever: KIND,
-            call: "sched_setattr",
-            cause: std::io::Error::from_raw_os_error(libc::ESRCH),
-        });
-    }
+    require_same(host, thread, started)?;
     set_clamps(host, thread, min, max)
+}
+
+/// Says that a thread is gone whose id is another's by now.
+fn require_same(host: &Host, thread: i32, started: u64) -> Result<(), ControlError> {
+    if start_of(host, thread)? == started {
+        return Ok(());
+    }
+    Err(ControlError::Call {
+        lever: KIND,
+        call: "sched_setattr",
+        cause: std::io::Error::from_raw_os_error(libc::ESRCH),
+    })
 }
 
 fn read_clamps(host: &Host, thread: i32) -> Result<(u32, u32), ControlError> {
@@ -175,23 +203,6 @@ fn set_clamps(host: &Host, thread: i32, min: u32, max: u32) -> Result<(), Contro
         call,
         cause,
     })
-}
-
-/// When a thread started, in ticks since boot: field 22 of its `stat`.
-fn start_of(host: &Host, thread: i32) -> Result<u64, ControlError> {
-    let place = Place::proc(format!("{thread}/stat"));
-    let text = host.read(&place)?;
-    // The name, field 2, is in brackets and may hold anything.
-    let after_name = text.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let field = after_name.split_whitespace().nth(19);
-    match field.and_then(|field| field.parse().ok()) {
-        Some(started) => Ok(started),
-        None => Err(ControlError::Malformed {
-            path: host.path(&place)?,
-            value: text,
-            expected: "the state of a thread",
-        }),
-    }
 }
 
 fn has_schedutil(host: &Host) -> Result<bool, ControlError> {

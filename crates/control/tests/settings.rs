@@ -166,6 +166,8 @@ fn another_thread_with_the_same_id_is_left_alone() {
     threads.put(7, 300, 900);
     assert_eq!(lever.saved().restore(&host).gone, 1);
     assert_eq!(clamps(&threads), (300, 900));
+    assert!(lever.apply(Speed::Base).unwrap_err().is_gone());
+    assert_eq!(clamps(&threads), (300, 900));
     kernel.remove("proc/7");
     threads.end(7);
     assert_eq!(lever.saved().restore(&host).gone, 1);

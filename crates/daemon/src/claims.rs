@@ -43,6 +43,13 @@ impl<K: Ord + Copy> Claims<K> {
         was_there
     }
 
+    /// What a client claims through a target.
+    pub fn claimed(&self, client: ClientId, target: u32) -> Vec<K> {
+        let claims = self.of.iter();
+        let claimed = claims.filter(|(_, claims)| claims.contains_key(&(client, target)));
+        claimed.map(|(key, _)| *key).collect()
+    }
+
     /// Ends all claims of a client: how many, and of which holdings.
     pub fn remove_client(&mut self, client: ClientId) -> (u32, Vec<K>) {
         let (mut removed, mut touched) = (0, Vec::new());

@@ -96,12 +96,18 @@ impl Holdings {
         spot: &Spot,
         asked: Asked,
         now: Duration,
+        log: &mut Log,
     ) -> Result<HoldingId, ControlError> {
         let same = |(_, holding): &(&HoldingId, &Holding)| {
             holding.kind == kind && spot.is_in(&holding.domain)
         };
-        if let Some((id, _)) = self.of.iter().find(same) {
-            return Ok(*id);
+        if let Some((id, holding)) = self.of.iter().find(same) {
+            let (id, is_ended) = (*id, holding.is_of_ended_thread(spot));
+            if !is_ended {
+                return Ok(id);
+            }
+            // Its number is another's now, and the journal goes by numbers.
+            self.put_down_and_close(id, now, log);
         }
         let actuator = levers::open(&self.host, kind, spot, &asked, self.imitated.as_ref())?;
         let domain = actuator.lever().domain.clone();
@@ -251,21 +257,26 @@ impl Holdings {
     /// Puts everything back, once; how many levers could not be.
     pub fn end(&mut self, now: Duration, log: &mut Log) -> usize {
         let ids: Vec<_> = self.of.keys().copied().collect();
-        for id in &ids {
-            let host = &self.host;
-            let put_down = self.of.get_mut(id).map(|holding| match holding.state {
-                State::Trouble { .. } => holding.retry(host, now, log),
-                _ => holding.put_down(host, now, log),
-            });
-            if put_down.is_some_and(|outcome| outcome.is_ok()) {
-                self.close(*id, now, log);
-            }
+        for id in ids {
+            self.put_down_and_close(id, now, log);
         }
         for orphan in &mut self.orphans {
             orphan.retry_at = now;
         }
         self.retry_orphans(now, log);
         self.of.len() + self.orphans.len()
+    }
+
+    /// Closes a lever if it can be put back.
+    fn put_down_and_close(&mut self, id: HoldingId, now: Duration, log: &mut Log) {
+        let host = &self.host;
+        let put_down = self.of.get_mut(&id).map(|holding| match holding.state {
+            State::Trouble { .. } => holding.retry(host, now, log),
+            _ => holding.put_down(host, now, log),
+        });
+        if put_down.is_some_and(|outcome| outcome.is_ok()) {
+            self.close(id, now, log);
+        }
     }
 
     fn close(&mut self, id: HoldingId, now: Duration, log: &mut Log) {

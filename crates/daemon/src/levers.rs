@@ -6,22 +6,25 @@
 //! client's thread will run next.
 
 use bobtail_control::emulated::{Emulated, Emulation};
-use bobtail_control::group::CpuGroup;
+use bobtail_control::group::quota::Quota;
+use bobtail_control::group::{CpuGroup, burst};
 use bobtail_control::survey::{self, Target};
+use bobtail_control::threads::start_of;
 use bobtail_control::topology::frequency_domains;
+use bobtail_control::uclamp::Uclamp;
 use bobtail_control::{Actuator, Asked, ControlError, Domain, Host, LeverKind, Place};
 
-use crate::rights::Peer;
+use crate::owner::Owner;
 
 /// What a lever is to move, found out once for a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spot {
     /// The clock of this CPU.
     Cpu(u32),
-    /// The control group of this process, which it was in.
-    Group { path: String, process: i32 },
-    /// A thread, by the daemon's number of it.
-    Thread(i32),
+    /// The control group of this path, which the client's process was in.
+    Group(String),
+    /// A thread, by the daemon's number of it, and when it started (ticks since boot).
+    Thread { thread: i32, started: u64 },
 }
 
 /// What is imitated, and on which CPUs; as one clock.
@@ -42,31 +45,39 @@ impl Spot {
         host: &Host,
         kind: LeverKind,
         target: u32,
-        peer: &Peer,
+        owner: &Owner,
     ) -> Result<Self, ControlError> {
-        match kind {
+        let spot = match kind {
             LeverKind::Quota | LeverKind::Burst => {
-                check_owner(host, kind, peer)?;
-                let group = CpuGroup::of_process(host, kind, &peer.pid.to_string())?;
-                Ok(Self::Group {
-                    path: group.path,
-                    process: peer.pid,
-                })
+                let path = CpuGroup::path_of_process(host, &owner.pid.to_string())?;
+                Self::Group(path)
             }
-            LeverKind::Uclamp => {
-                check_owner(host, kind, peer)?;
-                thread_of(host, target, peer).map(Self::Thread)
+            LeverKind::Uclamp => thread_of(host, target, owner)?,
+            _ => return Ok(Self::Cpu(target)),
+        };
+        owner.check(host, kind)?;
+        Ok(spot)
+    }
+
+    /// Whether it is what the client had found out to be its own, and no other by now.
+    pub fn is_still(&self, host: &Host, kind: LeverKind, owner: &Owner) -> bool {
+        let is_same = match self {
+            Self::Cpu(_) => return true,
+            Self::Group(path) => CpuGroup::path_of_process(host, &owner.pid.to_string())
+                .is_ok_and(|found| found == *path),
+            Self::Thread { thread, started } => {
+                start_of(host, *thread).is_ok_and(|found| found == *started)
             }
-            _ => Ok(Self::Cpu(target)),
-        }
+        };
+        is_same && owner.check(host, kind).is_ok()
     }
 
     /// Whether a lever of that domain moves it.
     pub fn is_in(&self, domain: &Domain) -> bool {
         match (self, domain) {
             (Self::Cpu(cpu), Domain::Cpus(cpus)) => cpus.contains(cpu),
-            (Self::Group { path, .. }, Domain::Group(group)) => path == group,
-            (Self::Thread(thread), Domain::Thread(other)) => thread == other,
+            (Self::Group(path), Domain::Group(group)) => path == group,
+            (Self::Thread { thread, .. }, Domain::Thread(other)) => thread == other,
             _ => false,
         }
     }
@@ -75,30 +86,15 @@ impl Spot {
     pub fn domain(&self) -> Domain {
         match self {
             Self::Cpu(cpu) => Domain::Cpus(vec![*cpu]),
-            Self::Group { path, .. } => Domain::Group(path.clone()),
-            Self::Thread(thread) => Domain::Thread(*thread),
+            Self::Group(path) => Domain::Group(path.clone()),
+            Self::Thread { thread, .. } => Domain::Thread(*thread),
         }
     }
 }
 
-/// The number of a process is used again: it must still be the peer's.
-fn check_owner(host: &Host, kind: LeverKind, peer: &Peer) -> Result<(), ControlError> {
-    let place = Place::proc(format!("{}/status", peer.pid));
-    let status = host.read(&place)?;
-    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"));
-    let uid = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-    if uid == Some(peer.uid) {
-        return Ok(());
-    }
-    Err(ControlError::Unavailable {
-        lever: kind,
-        why: format!("process {} is not of user {}", peer.pid, peer.uid),
-    })
-}
-
 /// The daemon's number of a client's thread, which the client knows by that of its own namespace.
-fn thread_of(host: &Host, target: u32, peer: &Peer) -> Result<i32, ControlError> {
-    let pid = peer.pid;
+fn thread_of(host: &Host, target: u32, owner: &Owner) -> Result<Spot, ControlError> {
+    let pid = owner.pid;
     for name in host.list(&Place::proc(format!("{pid}/task")))? {
         let place = Place::proc(format!("{pid}/task/{name}/status"));
         let Some(status) = host.read_if_there(&place)? else {
@@ -108,7 +104,11 @@ fn thread_of(host: &Host, target: u32, peer: &Peer) -> Result<i32, ControlError>
         let own = numbers.unwrap_or(&name).split_whitespace().next_back();
         let is_it = own.and_then(|own| own.parse().ok()) == Some(target);
         if let (true, Ok(thread)) = (is_it, name.parse()) {
-            return Ok(thread);
+            let started = start_of(host, thread)?;
+            // One that ended meanwhile may have left its number to another process's.
+            if host.read_if_there(&place)?.is_some() {
+                return Ok(Spot::Thread { thread, started });
+            }
         }
     }
     Err(ControlError::Unavailable {
@@ -154,8 +154,18 @@ pub fn open(
             let offline = || unavailable(format!("no CPU {cpu} is online"));
             target.cpus = with_cpu.ok_or_else(offline)?.cpus;
         }
-        Spot::Group { process, .. } => target.process = process.to_string(),
-        Spot::Thread(thread) => target.thread = *thread,
+        // What was found to be the client's is opened, and not what has its number by now.
+        Spot::Group(path) => {
+            let group = CpuGroup::find(host, kind, path)?;
+            return match kind {
+                LeverKind::Burst => Ok(Box::new(burst::open(host, &group, asked)?)),
+                _ => Ok(Box::new(Quota::open(host, &group, asked, None)?)),
+            };
+        }
+        Spot::Thread { thread, started } => {
+            let lever = Uclamp::open_started(host, *thread, *started, asked)?;
+            return Ok(Box::new(lever));
+        }
     }
     survey::open(host, &target, kind, asked)
 }

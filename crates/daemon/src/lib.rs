@@ -28,6 +28,8 @@ pub mod levers;
 pub mod lock;
 #[cfg(feature = "server")]
 pub mod log;
+#[cfg(feature = "server")]
+pub mod owner;
 pub mod protocol;
 #[cfg(feature = "server")]
 pub mod proving;

@@ -285,6 +285,10 @@ impl Server {
         };
         match self.service.admit(peer, now) {
             Ok(client) => {
+                // After its number was looked at.
+                if listener::is_peer_gone(&stream) {
+                    self.service.orphan(client);
+                }
                 if self.epoll.add(&stream, readable(CLIENTS + client)).is_ok() {
                     self.clients.insert(client, stream);
                 } else {

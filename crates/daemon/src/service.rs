@@ -14,6 +14,7 @@ use crate::config::Config;
 use crate::holdings::{HoldError, HoldingId, Holdings, Raised};
 use crate::levers::Spot;
 use crate::log::Log;
+use crate::owner::Owner;
 use crate::protocol::{Answer, Frame, Offer, Refusal, Request, VERSION, Want};
 use crate::rights::{self, Bounds, Peer};
 use crate::session::Session;
@@ -71,8 +72,18 @@ impl Service {
             return Err(Refusal::TooManyClients);
         }
         self.next += 1;
-        self.sessions.insert(self.next, Session::new(peer, now));
+        let owner = Owner::of(self.holdings.host(), &peer);
+        let session = Session::new(peer, owner, now);
+        self.sessions.insert(self.next, session);
         Ok(self.next)
+    }
+
+    /// Who connected is gone already, so that its number may have been another's when it was looked
+    /// at: whoever has the connection has no group and no threads of its own.
+    pub fn orphan(&mut self, client: ClientId) {
+        if let Some(session) = self.sessions.get_mut(&client) {
+            session.owner.forget();
+        }
     }
 
     /// Handles one datagram of a client.
@@ -200,7 +211,9 @@ impl Service {
             Request::Hello { oldest, newest } => self.hello(client, oldest, newest)?,
             Request::Ask(want) => self.ask(client, want, now)?,
             Request::Raise { want, speed } => self.raise(client, want, speed, now)?,
-            Request::Lower(want) => self.lower(client, want, now)?,
+            Request::Lower(want) => Answer::Lowered {
+                claims: self.end_claims(client, want, None, now),
+            },
             Request::LowerAll => Answer::Lowered {
                 claims: self.let_go(client, now),
             },
@@ -258,6 +271,8 @@ impl Service {
         if self.holdings.is_busy(id) {
             return Err((Refusal::DomainBusy, 0));
         }
+        // Of a process that is in another group by now, what it claimed of the one before.
+        self.end_claims(client, want, Some(id), now);
         let before = self.claims.put(id, client, want.target, granted);
         if before.is_none() && self.claims.count(client) > self.config.max_claims {
             self.claims.remove(id, client, want.target);
@@ -275,15 +290,26 @@ impl Service {
         })
     }
 
-    fn lower(&mut self, client: ClientId, want: Want, now: Duration) -> Result<Answer, Refused> {
-        let (id, _) = self.find(client, want, now)?;
-        let was_there = self.claims.remove(id, client, want.target);
-        if was_there {
-            self.settle(id, now);
+    /// Ends what a client claims by this lever and target, but on the holding that is kept; how
+    /// many. Of nobody else's anything is looked for, and nothing is opened for it.
+    fn end_claims(
+        &mut self,
+        client: ClientId,
+        want: Want,
+        kept: Option<HoldingId>,
+        now: Duration,
+    ) -> u32 {
+        let mut ended = 0;
+        for id in self.claims.claimed(client, want.target) {
+            let kind = self.holdings.view(id).map(|view| view.kind);
+            // What is closed is nobody's any more.
+            let is_meant = kind.is_none_or(|kind| kind == want.lever);
+            if is_meant && Some(id) != kept && self.claims.remove(id, client, want.target) {
+                self.settle(id, now);
+                ended += u32::from(kind.is_some());
+            }
         }
-        Ok(Answer::Lowered {
-            claims: u32::from(was_there),
-        })
+        ended
     }
 
     fn let_go(&mut self, client: ClientId, now: Duration) -> u32 {
@@ -322,34 +348,30 @@ impl Service {
         want: Want,
         now: Duration,
     ) -> Result<(HoldingId, Bounds), Refused> {
-        let Some(session) = self.sessions.get_mut(&client) else {
+        let Some(session) = self.sessions.get(&client) else {
             return Err((Refusal::NotAllowed, 0));
         };
         let peer = session.peer;
-        let allowed = |domain: &Domain| {
-            rights::bounds(&self.config, &peer, want.lever, domain)
-                .ok_or((Refusal::NotAllowedHere, 0))
+        let allowed = |config: &Config, domain: &Domain| {
+            rights::bounds(config, &peer, want.lever, domain).ok_or((Refusal::NotAllowedHere, 0))
         };
-        let spot = match session.spots.get(&want) {
-            Some(spot) => spot.clone(),
-            None => match Spot::of(self.holdings.host(), want.lever, want.target, &peer) {
-                Ok(spot) => spot,
-                Err(error) => {
-                    self.log.line(now, &error);
-                    return Err((Refusal::NoLever, errno_of(&error)));
-                }
-            },
-        };
+        let spot = self.spot(client, want, now)?;
         // Before anything is opened for someone who may not have it.
-        allowed(&spot.domain())?;
+        let may = allowed(&self.config, &spot.domain());
+        if let Err(refused) = may {
+            // It may have been allowed where its process was before.
+            self.end_claims(client, want, None, now);
+            return Err(refused);
+        }
         if self.config.without_effect.contains(&want.lever) {
             return Err((Refusal::SpeedOff, 0));
         }
-        if session.spots.len() < self.config.max_claims as usize {
-            session.spots.insert(want, spot.clone());
-        }
+        self.remember(client, want, &spot);
         let asked = self.config.asked(want.lever);
-        let id = match self.holdings.find(want.lever, &spot, asked, now) {
+        let found = self
+            .holdings
+            .find(want.lever, &spot, asked, now, &mut self.log);
+        let id = match found {
             Ok(id) => id,
             Err(error) => {
                 self.log.line(now, &error);
@@ -357,7 +379,34 @@ impl Service {
             }
         };
         let view = self.holdings.view(id).ok_or((Refusal::NoLever, 0))?;
-        Ok((id, allowed(view.domain)?))
+        Ok((id, allowed(&self.config, view.domain)?))
+    }
+
+    /// What the client's target is now; what it claimed by one that is no longer its own ends.
+    fn spot(&mut self, client: ClientId, want: Want, now: Duration) -> Result<Spot, Refused> {
+        let Some(session) = self.sessions.get(&client) else {
+            return Err((Refusal::NotAllowed, 0));
+        };
+        let (host, owner) = (self.holdings.host(), session.owner);
+        let is_still = |spot: &&Spot| spot.is_still(host, want.lever, &owner);
+        if let Some(spot) = session.spots.get(&want).filter(is_still) {
+            return Ok(spot.clone());
+        }
+        let found = Spot::of(host, want.lever, want.target, &owner);
+        found.map_err(|error| {
+            self.log.line(now, &error);
+            self.end_claims(client, want, None, now);
+            (Refusal::NoLever, errno_of(&error))
+        })
+    }
+
+    fn remember(&mut self, client: ClientId, want: Want, spot: &Spot) {
+        let places = self.config.max_claims as usize;
+        if let Some(session) = self.sessions.get_mut(&client)
+            && (session.spots.len() < places || session.spots.contains_key(&want))
+        {
+            session.spots.insert(want, spot.clone());
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::levers::Spot;
+use crate::owner::Owner;
 use crate::protocol::Want;
 use crate::rights::Peer;
 
@@ -13,18 +14,21 @@ const BURST: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub struct Session {
     pub peer: Peer,
+    pub owner: Owner,
     pub is_welcome: bool,
     pub last_heard: Duration,
-    /// What its targets were found to be: looked up once, since it costs some files of `/proc`.
+    /// What its targets were found to be, since to find out costs some files of `/proc`; whether
+    /// they are still that is looked at each time.
     pub spots: BTreeMap<Want, Spot>,
     /// When what was asked until now would be paid for at the allowed rate.
     paid_at: Duration,
 }
 
 impl Session {
-    pub fn new(peer: Peer, now: Duration) -> Self {
+    pub fn new(peer: Peer, owner: Owner, now: Duration) -> Self {
         Self {
             peer,
+            owner,
             is_welcome: false,
             last_heard: now,
             spots: BTreeMap::new(),
@@ -42,6 +46,8 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
+    use bobtail_control::Host;
+
     use super::*;
 
     #[test]
@@ -51,11 +57,12 @@ mod tests {
             uid: 1,
             gid: 1,
         };
-        let mut session = Session::new(peer, Duration::ZERO);
+        let owner = Owner::of(&Host::default(), &peer);
+        let mut session = Session::new(peer, owner, Duration::ZERO);
         let burst = (0..1000).take_while(|_| session.pay(100, Duration::ZERO));
         assert_eq!(burst.count(), 20, "0.2 s of 100/s");
         assert!(!session.pay(100, Duration::from_millis(1)));
-        let mut session = Session::new(peer, Duration::ZERO);
+        let mut session = Session::new(peer, owner, Duration::ZERO);
         let steady = (1..1000).map(|request| session.pay(100, Duration::from_millis(10 * request)));
         assert!(steady.into_iter().all(|is_paid| is_paid));
     }

@@ -6,18 +6,20 @@ use bobtail_control::LeverKind;
 use bobtail_daemon::config::{Config, Rule};
 use bobtail_daemon::holdings::Holdings;
 use bobtail_daemon::journal::{self, Journal};
-use bobtail_daemon::protocol::{Answer, Refusal, Request, Want};
+use bobtail_daemon::protocol::{Answer, Refusal, Request};
 use bobtail_daemon::rights::Peer;
 use bobtail_daemon::service::Service;
-use bobtail_policy::Speed;
 use bobtail_testkit::fake_kernel::FakeThreads;
 use desk::{Desk, PEER, refusal};
+use process::{put_thread, raise};
 
 #[allow(dead_code, reason = "other tests use more of it")]
 #[path = "support/desk.rs"]
 mod desk;
 #[path = "support/folder.rs"]
 mod folder;
+#[path = "support/process.rs"]
+mod process;
 
 const GROUP: &str = "sys/fs/cgroup/cpu/web/one/cpu.cfs_quota_us";
 const BURST: &str = "sys/fs/cgroup/cpu/web/one/cpu.cfs_burst_us";
@@ -46,20 +48,11 @@ fn desk(levers: &[LeverKind]) -> Desk {
 }
 
 fn put_process(desk: &Desk, uid: u32, group: &str) {
-    let pid = PEER.pid;
-    let cgroup = format!("2:cpuacct:/{group}\n1:cpu:/{group}\n0::/");
-    desk.kernel.put(&format!("proc/{pid}/cgroup"), &cgroup);
-    let status = format!("Name:\tnode\nUid:\t{uid}\t{uid}\t{uid}\t{uid}\n");
-    desk.kernel.put(&format!("proc/{pid}/status"), &status);
-}
-
-fn raise(desk: &mut Desk, client: u64, lever: LeverKind, target: u32) -> Answer {
-    let (want, speed) = (Want { lever, target }, Speed::Peak);
-    desk.ask(client, Request::Raise { want, speed })
+    process::put_process(desk, (uid, uid), group, 100);
 }
 
 fn lower(desk: &mut Desk, client: u64, lever: LeverKind) -> Answer {
-    desk.ask(client, Request::Lower(Want { lever, target: 0 }))
+    process::lower(desk, client, lever, 0)
 }
 
 #[test]
@@ -210,16 +203,8 @@ fn a_client_clamps_its_own_threads_by_its_own_numbers() {
         ..Config::default()
     };
     desk.service = Service::new(config, Holdings::new(host, begun));
-    let pid = PEER.pid;
     for (thread, inside) in [(40, 7), (41, 8)] {
-        let status = format!("Name:\tnode\nNSpid:\t{thread}\t{inside}\n");
-        desk.kernel
-            .put(&format!("proc/{pid}/task/{thread}/status"), &status);
-        let fields = vec!["0"; 30].join(" ");
-        desk.kernel.put(
-            &format!("proc/{thread}/stat"),
-            &format!("{thread} (n) S {fields}"),
-        );
+        put_thread(&desk, thread, inside, 110);
     }
     let client = desk.join();
     let clamps = |thread| bobtail_control::threads::Threads::clamps(&threads, thread).unwrap();

@@ -243,6 +243,11 @@ impl Holding {
         Err(HoldError::InTrouble)
     }
 
+    /// Whether it is of a thread whose number another one has by now.
+    pub(super) fn is_of_ended_thread(&self, other: &Spot) -> bool {
+        matches!(other, Spot::Thread { .. }) && self.spot != *other
+    }
+
     fn readings(&self, host: &Host) -> Vec<(PathBuf, String)> {
         let settings = &self.actuator.saved().settings;
         let reading = |setting: &SavedSetting| match setting {

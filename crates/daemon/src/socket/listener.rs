@@ -4,11 +4,14 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
+use bobtail_control::peer_process;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::sockopt::PeerCredentials;
 use nix::sys::socket::{Backlog, SockFlag, UnixAddr, bind, getsockopt, listen};
 
@@ -41,4 +44,28 @@ pub(crate) fn peer(stream: &UnixStream) -> io::Result<Peer> {
         uid: credentials.uid(),
         gid: credentials.gid(),
     })
+}
+
+/// Whether the process that connected has ended; false where the kernel does not tell (before
+/// Linux 6.5).
+pub(crate) fn is_peer_gone(stream: &UnixStream) -> bool {
+    match peer_process(stream.as_fd()) {
+        // It can be read from once the process has ended.
+        Ok(process) => {
+            let mut ended = [PollFd::new(process.as_fd(), PollFlags::POLLIN)];
+            !matches!(poll(&mut ended, PollTimeout::ZERO), Ok(0))
+        }
+        Err(cause) => cause.raw_os_error() == Some(Errno::ESRCH as i32),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_that_lives_is_not_taken_for_gone() {
+        let (one, _other) = UnixStream::pair().expect("a pair");
+        assert!(!is_peer_gone(&one));
+    }
 }
