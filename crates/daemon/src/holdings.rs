@@ -85,7 +85,25 @@ impl Holdings {
         &self.host
     }
 
-    /// The holding of a lever on a spot, opened if need be.
+    /// The holding of a lever on a spot, if it is open.
+    pub fn held(&self, kind: LeverKind, spot: &Spot) -> Option<HoldingId> {
+        let held = self.on(kind, spot);
+        held.filter(|(_, holding)| !holding.is_of_ended_thread(spot))
+            .map(|(id, _)| id)
+    }
+
+    fn on(&self, kind: LeverKind, spot: &Spot) -> Option<(HoldingId, &Holding)> {
+        let mut all = self.of.iter().map(|(id, holding)| (*id, holding));
+        all.find(|(_, holding)| holding.kind == kind && spot.is_in(&holding.domain))
+    }
+
+    /// How many levers are open that this user had opened.
+    pub fn opened_by(&self, user: u32) -> usize {
+        let of_user = |holding: &&Holding| holding.opened_by == user;
+        self.of.values().filter(of_user).count()
+    }
+
+    /// The holding of a lever on a spot, opened for this user if need be.
     ///
     /// # Errors
     ///
@@ -94,19 +112,15 @@ impl Holdings {
         &mut self,
         kind: LeverKind,
         spot: &Spot,
-        asked: Asked,
+        (asked, user): (Asked, u32),
         now: Duration,
         log: &mut Log,
     ) -> Result<HoldingId, ControlError> {
-        let same = |(_, holding): &(&HoldingId, &Holding)| {
-            holding.kind == kind && spot.is_in(&holding.domain)
-        };
-        if let Some((id, holding)) = self.of.iter().find(same) {
-            let (id, is_ended) = (*id, holding.is_of_ended_thread(spot));
-            if !is_ended {
-                return Ok(id);
-            }
-            // Its number is another's now, and the journal goes by numbers.
+        if let Some(id) = self.held(kind, spot) {
+            return Ok(id);
+        }
+        // One of a thread that has ended, whose number is another's now: the journal goes by those.
+        if let Some(id) = self.on(kind, spot).map(|(id, _)| id) {
             self.put_down_and_close(id, now, log);
         }
         let actuator = levers::open(&self.host, kind, spot, &asked, self.imitated.as_ref())?;
@@ -128,6 +142,7 @@ impl Holdings {
             raised_time: self.closed.reopen(kind, &domain, now),
             domain,
             spot: spot.clone(),
+            opened_by: user,
             range: actuator.lever().range,
             asked,
             actuator,

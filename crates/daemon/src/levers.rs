@@ -10,7 +10,7 @@ use bobtail_control::group::quota::Quota;
 use bobtail_control::group::{CpuGroup, burst};
 use bobtail_control::survey::{self, Target};
 use bobtail_control::threads::start_of;
-use bobtail_control::topology::frequency_domains;
+use bobtail_control::topology::{cpus_online, frequency_domains};
 use bobtail_control::uclamp::Uclamp;
 use bobtail_control::{Actuator, Asked, ControlError, Domain, Host, LeverKind, Place};
 
@@ -21,6 +21,8 @@ use crate::owner::Owner;
 pub enum Spot {
     /// The clock of this CPU.
     Cpu(u32),
+    /// All CPUs: of a lever that the machine has once, whichever CPU is named.
+    Machine(Vec<u32>),
     /// The control group of this path, which the client's process was in.
     Group(String),
     /// A thread, by the daemon's number of it, and when it started (ticks since boot).
@@ -53,6 +55,10 @@ impl Spot {
                 Self::Group(path)
             }
             LeverKind::Uclamp => thread_of(host, target, owner)?,
+            LeverKind::IntelMinPerf => {
+                let cpus = online_with(host, kind, target)?;
+                return Ok(Self::Machine(cpus));
+            }
             _ => return Ok(Self::Cpu(target)),
         };
         owner.check(host, kind)?;
@@ -62,7 +68,7 @@ impl Spot {
     /// Whether it is what the client had found out to be its own, and no other by now.
     pub fn is_still(&self, host: &Host, kind: LeverKind, owner: &Owner) -> bool {
         let is_same = match self {
-            Self::Cpu(_) => return true,
+            Self::Cpu(_) | Self::Machine(_) => return true,
             Self::Group(path) => CpuGroup::path_of_process(host, &owner.pid.to_string())
                 .is_ok_and(|found| found == *path),
             Self::Thread { thread, started } => {
@@ -76,6 +82,8 @@ impl Spot {
     pub fn is_in(&self, domain: &Domain) -> bool {
         match (self, domain) {
             (Self::Cpu(cpu), Domain::Cpus(cpus)) => cpus.contains(cpu),
+            // CPUs come and go, and a lever of the whole machine remains the same.
+            (Self::Machine(_), Domain::Cpus(_)) => true,
             (Self::Group(path), Domain::Group(group)) => path == group,
             (Self::Thread { thread, .. }, Domain::Thread(other)) => thread == other,
             _ => false,
@@ -86,9 +94,26 @@ impl Spot {
     pub fn domain(&self) -> Domain {
         match self {
             Self::Cpu(cpu) => Domain::Cpus(vec![*cpu]),
+            Self::Machine(cpus) => Domain::Cpus(cpus.clone()),
             Self::Group(path) => Domain::Group(path.clone()),
             Self::Thread { thread, .. } => Domain::Thread(*thread),
         }
+    }
+}
+
+/// The CPUs that are online, of which the one that is named must be one.
+fn online_with(host: &Host, kind: LeverKind, cpu: u32) -> Result<Vec<u32>, ControlError> {
+    let cpus = cpus_online(host)?;
+    match cpus.contains(&cpu) {
+        true => Ok(cpus.into_iter().collect()),
+        false => Err(offline(kind, cpu)),
+    }
+}
+
+fn offline(kind: LeverKind, cpu: u32) -> ControlError {
+    ControlError::Unavailable {
+        lever: kind,
+        why: format!("no CPU {cpu} is online"),
     }
 }
 
@@ -147,12 +172,13 @@ pub fn open(
             let lever = Emulated::start(&imitated.cpus, asked, imitated.emulation)?;
             return Ok(Box::new(lever));
         }
-        Spot::Cpu(_) if kind == LeverKind::IntelMinPerf => {}
+        Spot::Machine(_) => {}
         Spot::Cpu(cpu) => {
+            // First, since all that the machine has of CPUs is read for their clocks.
+            online_with(host, kind, *cpu)?;
             let domains = frequency_domains(host)?;
             let with_cpu = domains.into_iter().find(|domain| domain.cpus.contains(cpu));
-            let offline = || unavailable(format!("no CPU {cpu} is online"));
-            target.cpus = with_cpu.ok_or_else(offline)?.cpus;
+            target.cpus = with_cpu.ok_or_else(|| offline(kind, *cpu))?.cpus;
         }
         // What was found to be the client's is opened, and not what has its number by now.
         Spot::Group(path) => {

@@ -367,10 +367,13 @@ impl Service {
             return Err((Refusal::SpeedOff, 0));
         }
         self.remember(client, want, &spot);
-        let asked = self.config.asked(want.lever);
+        if self.holdings.held(want.lever, &spot).is_none() && !self.may_open_more(peer.uid) {
+            return Err((Refusal::TooManyClaims, 0));
+        }
+        let opened = (self.config.asked(want.lever), peer.uid);
         let found = self
             .holdings
-            .find(want.lever, &spot, asked, now, &mut self.log);
+            .find(want.lever, &spot, opened, now, &mut self.log);
         let id = match found {
             Ok(id) => id,
             Err(error) => {
@@ -380,6 +383,14 @@ impl Service {
         };
         let view = self.holdings.view(id).ok_or((Refusal::NoLever, 0))?;
         Ok((id, allowed(&self.config, view.domain)?))
+    }
+
+    /// Whether one more lever may be opened for a user: no more than his connections may claim. By
+    /// user and not by connection, since a lever stays open for a while when its client has left.
+    fn may_open_more(&self, user: u32) -> bool {
+        let of_user = |session: &&Session| session.peer.uid == user;
+        let connections = self.sessions.values().filter(of_user).count();
+        self.holdings.opened_by(user) < connections * self.config.max_claims as usize
     }
 
     /// What the client's target is now; what it claimed by one that is no longer its own ends.

@@ -39,6 +39,8 @@ pub(super) struct Holding {
     pub(super) kind: LeverKind,
     pub(super) domain: Domain,
     pub(super) spot: Spot,
+    /// The user for whom it was.
+    pub(super) opened_by: u32,
     pub(super) range: Range,
     pub(super) asked: Asked,
     pub(super) actuator: Box<dyn Actuator>,

@@ -75,7 +75,7 @@ pub enum Refusal {
     NoJournal,
     #[error("too many connections")]
     TooManyClients,
-    #[error("too many claims on one connection")]
+    #[error("too many claims on one connection, or levers opened for it")]
     TooManyClaims,
     #[error("too many requests a second")]
     Flood,
