@@ -113,17 +113,26 @@ impl ControlError {
         matches!(self, Self::Held { .. } | Self::Changed { .. })
     }
 
+    /// Whether there were no descriptors left, of the process or of the machine.
+    pub fn is_of_descriptors(&self) -> bool {
+        let errno = self.cause().and_then(io::Error::raw_os_error);
+        matches!(errno, Some(libc::EMFILE | libc::ENFILE))
+    }
+
+    /// The kernel's own error.
+    fn cause(&self) -> Option<&io::Error> {
+        match self {
+            Self::Read { cause, .. } | Self::Write { cause, .. } | Self::Call { cause, .. } => {
+                Some(cause)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether what the error speaks of is no longer there: an offline CPU, a removed group.
     pub fn is_gone(&self) -> bool {
-        let (Self::Read { cause, .. } | Self::Write { cause, .. } | Self::Call { cause, .. }) =
-            self
-        else {
-            return false;
-        };
-        matches!(
-            cause.raw_os_error(),
-            Some(libc::ENOENT | libc::ENODEV | libc::ESRCH)
-        )
+        let errno = self.cause().and_then(io::Error::raw_os_error);
+        matches!(errno, Some(libc::ENOENT | libc::ENODEV | libc::ESRCH))
     }
 }
 

@@ -133,17 +133,7 @@ impl SavedSetting {
 
     fn restore(&self, host: &Host) -> Result<(), ControlError> {
         match self {
-            // Also where the file says it already: what was raised a moment ago may not show yet.
-            Self::File { place, value } => {
-                let written = Knob::open(host, place.clone())
-                    .and_then(|mut knob| knob.write_checked(host, value));
-                match written {
-                    Ok(()) | Err(ControlError::Ignored { .. }) => written,
-                    // A refused one is back only if nothing else shows for as long as it may.
-                    Err(_) if host.read_settled(place, |reads| reads != value)? == *value => Ok(()),
-                    Err(_) => written,
-                }
-            }
+            Self::File { place, value } => restore_file(host, place, value),
             Self::Clamps {
                 thread,
                 started,
@@ -151,5 +141,19 @@ impl SavedSetting {
                 max,
             } => uclamp::restore(host, *thread, *started, (*min, *max)),
         }
+    }
+}
+
+/// Writes also where the file says it already: what was raised a moment ago may not show yet. The
+/// file is closed before it is read, since there may be no more than one descriptor left.
+fn restore_file(host: &Host, place: &Place, value: &str) -> Result<(), ControlError> {
+    let written = Knob::open(host, place.clone()).and_then(|mut knob| knob.write(value));
+    match written {
+        Ok(()) => host.expect(place, value, |reads| reads == value),
+        // Not the setting refuses, so that what it says tells nothing of it.
+        Err(error) if error.is_of_descriptors() => Err(error),
+        // A refused one is back only if nothing else shows for as long as it may.
+        Err(_) if host.read_settled(place, |reads| reads != value)? == *value => Ok(()),
+        Err(error) => Err(error),
     }
 }

@@ -17,6 +17,7 @@ pub use holding::HoldError;
 use holding::{FIRST_RETRY, Holding, LONGEST_RETRY, State};
 pub use raised_time::Raised;
 
+use crate::descriptors;
 use crate::journal::Journal;
 use crate::levers::{self, Imitated, Spot};
 use crate::log::Log;
@@ -124,6 +125,12 @@ impl Holdings {
             self.put_down_and_close(id, now, log);
         }
         let actuator = levers::open(&self.host, kind, spot, &asked, self.imitated.as_ref())?;
+        // Its own files are open by now.
+        descriptors::check_room().map_err(|cause| ControlError::Call {
+            lever: kind,
+            call: "dup",
+            cause,
+        })?;
         let domain = actuator.lever().domain.clone();
         if self
             .orphans

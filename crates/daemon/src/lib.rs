@@ -13,6 +13,8 @@ pub mod client;
 #[cfg(feature = "server")]
 pub mod config;
 #[cfg(feature = "server")]
+mod descriptors;
+#[cfg(feature = "server")]
 pub mod examination;
 #[cfg(feature = "server")]
 pub mod guard;

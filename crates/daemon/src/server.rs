@@ -20,13 +20,14 @@ use thiserror::Error;
 
 use crate::claims::ClientId;
 use crate::config::Config;
+use crate::descriptors;
 use crate::guard;
 use crate::holdings::{Holdings, Raised};
 use crate::journal::{self, Journal, JournalError};
 use crate::levers::Imitated;
 use crate::lock::{Lock, LockError};
 use crate::log;
-use crate::protocol::{Answer, MAX_FRAME_BYTES};
+use crate::protocol::{Answer, MAX_FRAME_BYTES, Refusal};
 use crate::proving::prove;
 use crate::restore::put_all_back;
 use crate::service::Service;
@@ -113,6 +114,9 @@ impl Server {
         imitated: Option<Imitated>,
         prepare: impl FnOnce(&Host, &mut Journal, &mut Config) -> T,
     ) -> Result<(Self, T), ServerError> {
+        if let Err(cause) = descriptors::raise_limit() {
+            log::line(format_args!("no more files may be open: {cause}"));
+        }
         let host = root.as_deref().map_or_else(Host::default, Host::below);
         let signals = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP]);
         signals.thread_block()?;
@@ -283,7 +287,12 @@ impl Server {
                 return;
             }
         };
-        match self.service.admit(peer, now) {
+        // The others' levers must be put back whoever comes.
+        let admitted = match descriptors::check_room() {
+            Ok(()) => self.service.admit(peer, now),
+            Err(_) => Err(Refusal::TooManyClients),
+        };
+        match admitted {
             Ok(client) => {
                 // After its number was looked at.
                 if listener::is_peer_gone(&stream) {

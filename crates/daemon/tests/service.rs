@@ -68,6 +68,16 @@ fn the_highest_claim_of_a_domain_wins_and_the_last_one_puts_it_back() {
 }
 
 #[test]
+fn what_is_put_back_is_written_once() {
+    let mut desk = Desk::new(config());
+    let client = desk.join();
+    granted(desk.raise(client, 0, 3_000_000));
+    let before = desk.kernel.writes().len();
+    desk.lower(client, 0);
+    assert_eq!(desk.kernel.writes()[before..], [format!("{MIN0} = 800000")]);
+}
+
+#[test]
 fn claims_are_clamped_to_the_rule_and_the_lever() {
     let mut desk = Desk::new(config());
     let client = desk.join();

@@ -177,8 +177,14 @@ impl Holding {
         }
         self.raised_time.set(false, now);
         self.stood = self.readings(host);
+        // One that says that all is back is believed as far as it can be read: a CPU that is
+        // offline has no file to read, and is waited for.
+        let is_undone = self.actuator.undo().is_ok();
+        if is_undone && self.actuator.saved().check_unchanged(host).is_ok() {
+            self.state = State::Idle { since: now };
+            return Ok(());
+        }
         // What the actuator could not do is found out, and told, by the saved state.
-        drop(self.actuator.undo());
         self.state = State::Trouble {
             retry_at: now,
             pause: FIRST_RETRY,

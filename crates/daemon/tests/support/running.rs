@@ -31,10 +31,14 @@ pub struct Daemon {
 impl Site {
     /// With further lines of configuration.
     pub fn new(more: &str) -> Self {
+        Self::with_cpus(2, more)
+    }
+
+    /// Likewise of so many CPUs, each with a clock of its own.
+    pub fn with_cpus(count: u32, more: &str) -> Self {
         let folder = Folder::new();
-        let kernel = FakeKernel::with_cpus(2);
-        kernel.cpufreq(&FakePolicy::of_cpu(0));
-        kernel.cpufreq(&FakePolicy::of_cpu(1));
+        let kernel = FakeKernel::with_cpus(count);
+        (0..count).for_each(|cpu| kernel.cpufreq(&FakePolicy::of_cpu(cpu)));
         kernel.write_to(&folder.0).unwrap();
         let site = Self { folder };
         let user = nix::unistd::geteuid();
@@ -96,8 +100,13 @@ impl Site {
 
     /// Starts a daemon and waits until it answers.
     pub fn start(&self) -> Daemon {
+        self.start_by(&mut self.command())
+    }
+
+    /// Likewise, by a command that becomes one.
+    pub fn start_by(&self, command: &mut Command) -> Daemon {
         let mut daemon = Daemon {
-            child: self.command().spawn().unwrap(),
+            child: command.spawn().unwrap(),
         };
         until("the daemon answers", || {
             let ended = daemon.child.try_wait().unwrap();
