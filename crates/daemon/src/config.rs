@@ -5,6 +5,7 @@
 //! pass for a restriction that holds.
 
 mod read;
+mod values;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -98,6 +98,20 @@ impl Holdings {
         all.find(|(_, holding)| holding.kind == kind && spot.is_in(&holding.domain))
     }
 
+    /// Whether somebody else has changed what a lever goes back to, while it was down.
+    fn is_outdated(&self, id: HoldingId) -> bool {
+        let holding = self.of.get(&id);
+        holding.is_some_and(|holding| {
+            let is_idle = matches!(holding.state, State::Idle { .. });
+            is_idle
+                && holding
+                    .actuator
+                    .saved()
+                    .check_unchanged(&self.host)
+                    .is_err()
+        })
+    }
+
     /// How many levers are open that this user had opened.
     pub fn opened_by(&self, user: u32) -> usize {
         let of_user = |holding: &&Holding| holding.opened_by == user;
@@ -118,7 +132,11 @@ impl Holdings {
         log: &mut Log,
     ) -> Result<HoldingId, ControlError> {
         if let Some(id) = self.held(kind, spot) {
-            return Ok(id);
+            if !self.is_outdated(id) {
+                return Ok(id);
+            }
+            // Opened anew before anybody looks at what it moves, and between which values.
+            self.close(id, now, log);
         }
         // One of a thread that has ended, whose number is another's now: the journal goes by those.
         if let Some(id) = self.on(kind, spot).map(|(id, _)| id) {

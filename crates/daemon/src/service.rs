@@ -430,10 +430,11 @@ fn number_of(domain: &Domain) -> u32 {
     }
 }
 
-/// What is granted of a value. A lever without frequencies has two: who may not have its peak
-/// gets its base.
+/// What is granted of a value: never less than what the lever was at before, since a claim that
+/// slows what others run on is none. A lever without frequencies has two values: who may not have
+/// its peak gets its base.
 fn grantable(value: u32, bounds: &Bounds, range: &Range) -> u32 {
-    let value = bounds.clamp(value, range.lowest, range.highest);
+    let value = bounds.clamp(value, range.base, range.highest);
     match range.unit {
         Unit::Khz => value,
         _ if value >= range.peak => range.peak,

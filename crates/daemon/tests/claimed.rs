@@ -26,7 +26,8 @@ fn both_of(site: &Site, taken: &[u32]) -> (Claimed, Client) {
 fn site() -> Site {
     let user = nix::unistd::geteuid();
     Site::new(&format!(
-        "[[allow]]\nusers = [{user}]\nlevers = [\"cpufreq-userspace\"]\n"
+        "[lever.cpufreq-userspace]\nbase = 800_000\n\
+         [[allow]]\nusers = [{user}]\nlevers = [\"cpufreq-userspace\"]\n"
     ))
 }
 

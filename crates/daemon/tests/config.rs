@@ -15,6 +15,15 @@ fn the_shipped_configuration_is_sound() {
     let text = include_str!("../../../packaging/bobtaild.toml");
     let config = parse(text).unwrap();
     assert_eq!(config.allow.len(), 1, "and names one user");
+    let manifest = include_str!("../../../packaging/bobtaild.daemonset.yaml");
+    let (_, text) = manifest.split_once("bobtaild.toml: |\n").unwrap();
+    let (text, _) = text.split_once("\n---").unwrap();
+    assert_eq!(parse(text).unwrap().allow, config.allow, "the same rights");
+    assert_eq!(
+        config.allow[0].levers,
+        [LeverKind::CpufreqMinMax],
+        "which never lowers a CPU"
+    );
 }
 
 #[test]
@@ -33,6 +42,8 @@ fn every_key_is_read() {
             [lever.cpufreq-min-max]
             base = 2_600_000
             peak = 4_000_000
+            [lever.cpufreq-userspace]
+            base = 2_000_000
             [[allow]]
             users = ["root", 1000]
             groups = [0x10]
@@ -50,7 +61,8 @@ fn every_key_is_read() {
     assert_eq!((config.max_clients, config.max_clients_per_user), (3, 2));
     assert_eq!((config.max_claims, config.requests_per_second), (4, 77));
     assert_eq!(config.asked(LeverKind::CpufreqMinMax).base, Some(2_600_000));
-    assert_eq!(config.asked(LeverKind::CpufreqUserspace).base, None);
+    let userspace = config.asked(LeverKind::CpufreqUserspace);
+    assert_eq!((userspace.base, userspace.peak), (Some(2_000_000), None));
     let rule = &config.allow[0];
     assert_eq!(
         (rule.users.as_slice(), rule.groups.as_slice()),
@@ -108,6 +120,11 @@ fn what_is_wrong_is_told_with_line_and_key() {
             "[lever.turbo]",
             "b.toml:1: lever.turbo: \"turbo\" is not a lever (cpufreq-userspace, cpufreq-min-max, \
              energy-preference, intel-min-perf, uclamp, quota, burst, emulated)",
+        ),
+        (
+            "[[allow]]\nusers = [1]\nlevers = [\"burst\",\n\"cpufreq-userspace\"]",
+            "b.toml:4: allow[0].levers: cpufreq-userspace holds the CPUs at its base while somebody \
+             claims it, and [lever.cpufreq-userspace] has none",
         ),
         (
             "[lever.burst]\nbase = 2\npeak = 1",

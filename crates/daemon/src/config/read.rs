@@ -6,25 +6,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use bobtail_control::{Asked, LeverKind};
-use nix::unistd::{Group, User};
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
+use super::values::{
+    Value, Wrong, array, cgroup, cpus, each, group, in_order, lever, lever_named, number, octal,
+    table, text, unknown, user, wrong,
+};
 use super::{Config, ConfigError, Rule};
 
-/// No kernel has more CPUs.
-const CPUS_MAX: u32 = 65_536;
 /// A driver beats every 10 ms at most, and may be late.
 const HEARTBEAT_MS_MIN: u32 = 50;
-/// A wrong value: where in the text, under which key, and what.
-struct Wrong {
-    at: usize,
-    key: String,
-    what: String,
-}
-
-type Value<'a> = Spanned<DeValue<'a>>;
-
 pub(super) fn config(path: &Path, text: &str) -> Result<Config, ConfigError> {
     let line_of = |at: usize| 1 + text[..at.min(text.len())].matches('\n').count();
     let document = DeTable::parse(text).map_err(|error| ConfigError::Syntax {
@@ -41,7 +32,12 @@ pub(super) fn config(path: &Path, text: &str) -> Result<Config, ConfigError> {
 }
 
 fn read(document: &DeTable) -> Result<Config, Wrong> {
-    let mut config = Config::default();
+    // Levers before the rules, which are held against them.
+    let levers = document.get("lever").map(levers).transpose()?;
+    let mut config = Config {
+        levers: levers.unwrap_or_default(),
+        ..Config::default()
+    };
     for (name, value) in document {
         let key = name.get_ref().as_ref();
         match key {
@@ -61,8 +57,8 @@ fn read(document: &DeTable) -> Result<Config, Wrong> {
             "requests_per_second" => {
                 config.requests_per_second = number(key, value, 1, 1_000_000)?;
             }
-            "lever" => config.levers = levers(value)?,
-            "allow" => config.allow = rules(value)?,
+            "lever" => {}
+            "allow" => config.allow = rules(value, &config.levers)?,
             _ => return Err(unknown(key, name)),
         }
     }
@@ -104,21 +100,23 @@ fn levers(value: &Value) -> Result<Vec<(LeverKind, Asked)>, Wrong> {
     Ok(levers)
 }
 
-fn rules(value: &Value) -> Result<Vec<Rule>, Wrong> {
+fn rules(value: &Value, levers: &[(LeverKind, Asked)]) -> Result<Vec<Rule>, Wrong> {
     let rules = array("allow", value)?.iter().enumerate();
     rules
-        .map(|(index, value)| rule(&format!("allow[{index}]"), value))
+        .map(|(index, value)| rule(&format!("allow[{index}]"), value, levers))
         .collect()
 }
 
-fn rule(prefix: &str, whole: &Value) -> Result<Rule, Wrong> {
+fn rule(prefix: &str, whole: &Value, levers: &[(LeverKind, Asked)]) -> Result<Rule, Wrong> {
     let mut rule = Rule::default();
     for (name, value) in table(prefix, whole)? {
         let key = &format!("{prefix}.{}", name.get_ref());
         match name.get_ref().as_ref() {
             "users" => rule.users = each(key, value, user)?,
             "groups" => rule.groups = each(key, value, group)?,
-            "levers" => rule.levers = each(key, value, lever)?,
+            "levers" => {
+                rule.levers = each(key, value, |key, value| allowed(key, value, levers))?;
+            }
             "cpus" => rule.cpus = Some(cpus(key, value)?),
             "cgroups" => rule.cgroups = Some(each(key, value, cgroup)?),
             "lowest" => rule.lowest = Some(number(key, value, 0, u32::MAX - 1)?),
@@ -136,155 +134,16 @@ fn rule(prefix: &str, whole: &Value) -> Result<Rule, Wrong> {
     Ok(rule)
 }
 
-fn wrong(key: &str, value: &Value, what: impl Into<String>) -> Wrong {
-    Wrong {
-        at: value.span().start,
-        key: key.to_owned(),
-        what: what.into(),
-    }
-}
-
-fn unknown(key: &str, name: &Spanned<std::borrow::Cow<str>>) -> Wrong {
-    Wrong {
-        at: name.span().start,
-        key: key.to_owned(),
-        what: "is not a key of this configuration".to_owned(),
-    }
-}
-
-fn in_order(key: &str, value: &Value, lower: Option<u32>, upper: Option<u32>) -> Result<(), Wrong> {
-    match (lower, upper) {
-        (Some(lower), Some(upper)) if lower > upper => Err(wrong(
-            key,
-            value,
-            format!("{lower} is above {upper}, so that nothing is between"),
-        )),
-        _ => Ok(()),
-    }
-}
-
-fn table<'a, 'b>(key: &str, value: &'a Value<'b>) -> Result<&'a DeTable<'b>, Wrong> {
-    match value.get_ref() {
-        DeValue::Table(table) => Ok(table),
-        _ => Err(wrong(key, value, "is not a table")),
-    }
-}
-
-fn array<'a, 'b>(key: &str, value: &'a Value<'b>) -> Result<&'a [Value<'b>], Wrong> {
-    match value.get_ref() {
-        DeValue::Array(array) => Ok(array),
-        _ => Err(wrong(key, value, "is not a list")),
-    }
-}
-
-fn each<T>(
-    key: &str,
-    value: &Value,
-    one: impl Fn(&str, &Value) -> Result<T, Wrong>,
-) -> Result<Vec<T>, Wrong> {
-    let values = array(key, value)?;
-    values.iter().map(|value| one(key, value)).collect()
-}
-
-fn text(key: &str, value: &Value) -> Result<String, Wrong> {
-    match value.get_ref() {
-        DeValue::String(text) if !text.is_empty() => Ok(text.to_string()),
-        _ => Err(wrong(key, value, "is not a text")),
-    }
-}
-
-fn number(key: &str, value: &Value, least: u32, most: u32) -> Result<u32, Wrong> {
-    let found = match value.get_ref() {
-        DeValue::Integer(digits) => i128::from_str_radix(digits.as_str(), digits.radix()).ok(),
-        _ => None,
-    };
-    match found {
-        Some(found) if (least.into()..=most.into()).contains(&found) => Ok(found as u32),
-        Some(found) => {
-            let what = format!("{found} is not between {least} and {most}");
-            Err(wrong(key, value, what))
-        }
-        None => Err(wrong(key, value, "is not a whole number")),
-    }
-}
-
-fn octal(key: &str, value: &Value) -> Result<u32, Wrong> {
-    let mode = u32::from_str_radix(&text(key, value)?, 8);
-    match mode {
-        Ok(mode) if mode <= 0o777 => Ok(mode),
-        _ => Err(wrong(key, value, "is not a file mode such as \"0660\"")),
-    }
-}
-
-fn user(key: &str, value: &Value) -> Result<u32, Wrong> {
-    let DeValue::String(name) = value.get_ref() else {
-        return number(key, value, 0, u32::MAX - 1);
-    };
-    match User::from_name(name) {
-        Ok(Some(user)) => Ok(user.uid.as_raw()),
-        _ => Err(wrong(key, value, format!("there is no user \"{name}\""))),
-    }
-}
-
-fn group(key: &str, value: &Value) -> Result<u32, Wrong> {
-    let DeValue::String(name) = value.get_ref() else {
-        return number(key, value, 0, u32::MAX - 1);
-    };
-    match Group::from_name(name) {
-        Ok(Some(group)) => Ok(group.gid.as_raw()),
-        _ => Err(wrong(key, value, format!("there is no group \"{name}\""))),
-    }
-}
-
-fn lever(key: &str, value: &Value) -> Result<LeverKind, Wrong> {
-    lever_named(key, &text(key, value)?, value.span().start)
-}
-
-fn lever_named(key: &str, name: &str, at: usize) -> Result<LeverKind, Wrong> {
-    let found = LeverKind::named(name);
-    found.ok_or_else(|| Wrong {
-        at,
-        key: key.to_owned(),
-        what: format!(
-            "\"{name}\" is not a lever ({})",
-            LeverKind::ALL.map(LeverKind::word).join(", ")
-        ),
-    })
-}
-
-/// `"/kubepods.slice"`: an absolute path in its hierarchy.
-fn cgroup(key: &str, value: &Value) -> Result<String, Wrong> {
-    let path = text(key, value)?;
-    let is_plain = path.split('/').all(|part| part != "." && part != "..");
-    if !path.starts_with('/') || !is_plain {
-        let what = format!("\"{path}\" is not a path of a control group such as /web");
+/// A lever that a rule may give. One that holds a frequency of its own takes the CPU's speed from
+/// its governor, which nobody but the administrator may want.
+fn allowed(key: &str, value: &Value, levers: &[(LeverKind, Asked)]) -> Result<LeverKind, Wrong> {
+    let lever = lever(key, value)?;
+    let has_base = |(kind, asked): &(LeverKind, Asked)| *kind == lever && asked.base.is_some();
+    if lever == LeverKind::CpufreqUserspace && !levers.iter().any(has_base) {
+        let what = format!(
+            "{lever} holds the CPUs at its base while somebody claims it, and [lever.{lever}] has none"
+        );
         return Err(wrong(key, value, what));
     }
-    Ok(path.trim_matches('/').to_owned())
-}
-
-/// `"0-3,8"`.
-fn cpus(key: &str, value: &Value) -> Result<Vec<u32>, Wrong> {
-    let list = text(key, value)?;
-    let refuse = || {
-        wrong(
-            key,
-            value,
-            format!("\"{list}\" is not a list such as 0-3,8"),
-        )
-    };
-    let mut cpus = Vec::new();
-    for part in list.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let parse = |text: &str| text.trim().parse::<u32>().ok();
-        match (parse(first), parse(last)) {
-            (Some(first), Some(last)) if first <= last && last < CPUS_MAX => {
-                cpus.extend(first..=last);
-            }
-            _ => return Err(refuse()),
-        }
-    }
-    cpus.sort_unstable();
-    cpus.dedup();
-    Ok(cpus)
+    Ok(lever)
 }

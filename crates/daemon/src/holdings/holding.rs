@@ -287,10 +287,17 @@ impl Holding {
         is_set && self.stood.iter().any(same)
     }
 
-    /// Opens the lever again, with what it says now as what it goes back to.
+    /// Opens the lever again, with what it says now as what it goes back to. One that moves other
+    /// CPUs by now is not raised: whether its clients may move those, and nobody else does, was
+    /// asked of the ones before, and the journal goes by them.
     fn open_anew(&mut self, host: &Host) -> Result<(), ControlError> {
         let actuator = levers::open(host, self.kind, &self.spot, &self.asked, None)?;
-        self.domain = actuator.lever().domain.clone();
+        if actuator.lever().domain != self.domain {
+            return Err(ControlError::Unavailable {
+                lever: self.kind,
+                why: format!("it is {} by now; ask for it again", name(actuator.saved())),
+            });
+        }
         self.range = actuator.lever().range;
         self.actuator = actuator;
         self.is_journaled = false;
@@ -299,7 +306,8 @@ impl Holding {
 
     fn speed(&self, value: u32) -> Speed {
         match self.range.unit {
-            Unit::Khz => Speed::Khz(value),
+            // What it was at may be more by now than when the claim was granted.
+            Unit::Khz => Speed::Khz(value.max(self.range.base)),
             _ if value >= self.range.peak => Speed::Peak,
             _ => Speed::Base,
         }

@@ -27,6 +27,10 @@ async function startDaemon(t, { user = me, levers = ['cpufreq-min-max'], others 
     `journal = "${join(folder, 'journal.json')}"`,
     // Nobody is taken for dead on a busy machine.
     'heartbeat_timeout_ms = 20_000',
+    // Without a base that lever is given to nobody.
+    ...(levers.includes('cpufreq-userspace')
+      ? ['[lever.cpufreq-userspace]', `base = ${BASE}`]
+      : []),
     '[[allow]]',
     `users = [${user}]`,
     `levers = ${JSON.stringify(levers)}`,
