@@ -5,6 +5,7 @@
 //! call here. The rules follow `drivers/cpufreq/cpufreq.c`, `intel_pstate.c`, `amd-pstate.c` and
 //! `kernel/sched/core.c` of Linux 6.
 
+mod bandwidth;
 mod groups;
 mod rules;
 mod threads;
@@ -34,6 +35,8 @@ pub(crate) struct Tree {
     writes: Vec<(PathBuf, String)>,
     /// What a file still says though it was written, and how often it will.
     late: BTreeMap<PathBuf, (String, u32)>,
+    /// CPU time that writes have given to control groups, in µs, by the group's directory.
+    refilled_us: BTreeMap<PathBuf, u64>,
     opened: u64,
 }
 

@@ -1,6 +1,8 @@
 //! Control groups of a fake kernel, in both versions.
 
-use super::FakeKernel;
+use std::path::Path;
+
+use super::{FakeKernel, ROOT};
 
 impl FakeKernel {
     /// Adds a group of v1 with a quota (-1 is none) per 100 ms, and the process `self` to it.
@@ -27,5 +29,16 @@ impl FakeKernel {
         file("cpu.max.burst", "0");
         file("cpu.stat", "usage_usec 0\nuser_usec 0\nsystem_usec 0");
         self.put("proc/self/cgroup", &format!("0::/{path}"));
+    }
+
+    /// CPU time that writes to a group's settings have given it beyond what its periods give, in
+    /// µs, if it had used up what it had before each.
+    pub fn refilled_us(&self, directory: &str) -> u64 {
+        let directory = Path::new(ROOT).join(directory);
+        self.tree()
+            .refilled_us
+            .get(&directory)
+            .copied()
+            .unwrap_or(0)
     }
 }

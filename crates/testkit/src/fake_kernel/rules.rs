@@ -9,7 +9,7 @@ use super::Tree;
 pub(super) const ENOENT: i32 = 2;
 const EBUSY: i32 = 16;
 pub(super) const ENODEV: i32 = 19;
-const EINVAL: i32 = 22;
+pub(super) const EINVAL: i32 = 22;
 
 /// Takes a value, or gives the number of the error with which the kernel refuses it.
 pub(super) fn write(tree: &mut Tree, path: &Path, value: &str) -> Result<(), i32> {
@@ -22,9 +22,9 @@ pub(super) fn write(tree: &mut Tree, path: &Path, value: &str) -> Result<(), i32
         Some("energy_performance_preference") => setting.preference(value),
         Some("min_perf_pct") => setting.min_perf(value),
         Some("cpu.cfs_quota_us") => setting.quota_v1(value),
-        Some("cpu.cfs_burst_us") => setting.burst("cpu.cfs_quota_us", value),
+        Some("cpu.cfs_burst_us") => setting.burst_v1(value),
         Some("cpu.max") => setting.quota_v2(value),
-        Some("cpu.max.burst") => setting.burst("cpu.max", value),
+        Some("cpu.max.burst") => setting.burst_v2(value),
         _ => {
             setting.set(path.to_owned(), value);
             Ok(())
@@ -38,26 +38,26 @@ pub(super) fn is_applied_later(path: &Path) -> bool {
     matches!(name, Some("scaling_min_freq" | "scaling_max_freq"))
 }
 
-struct Setting<'a> {
-    tree: &'a mut Tree,
-    path: &'a Path,
+pub(super) struct Setting<'a> {
+    pub(super) tree: &'a mut Tree,
+    pub(super) path: &'a Path,
 }
 
 impl Setting<'_> {
-    fn set(&mut self, path: PathBuf, value: &str) {
+    pub(super) fn set(&mut self, path: PathBuf, value: &str) {
         self.tree.texts.insert(path, format!("{value}\n"));
     }
 
-    fn beside(&self, name: &str) -> PathBuf {
+    pub(super) fn beside(&self, name: &str) -> PathBuf {
         self.path.with_file_name(name)
     }
 
-    fn text(&self, name: &str) -> Result<&str, i32> {
+    pub(super) fn text(&self, name: &str) -> Result<&str, i32> {
         let text = self.tree.texts.get(&self.beside(name));
         text.map(|text| text.trim()).ok_or(ENODEV)
     }
 
-    fn number(&self, name: &str) -> Result<u32, i32> {
+    pub(super) fn number(&self, name: &str) -> Result<u32, i32> {
         self.text(name)?.parse().map_err(|_| EINVAL)
     }
 
@@ -143,51 +143,6 @@ impl Setting<'_> {
         let percent: u32 = value.parse().map_err(|_| EINVAL)?;
         let kept = percent.min(self.number("max_perf_pct")?);
         self.set(self.path.to_owned(), &kept.to_string());
-        Ok(())
-    }
-
-    fn quota_v1(&mut self, value: &str) -> Result<(), i32> {
-        if value != "-1" {
-            self.quota(value, "cpu.cfs_burst_us")?;
-        }
-        self.set(self.path.to_owned(), value);
-        Ok(())
-    }
-
-    /// `QUOTA [PERIOD]`; the period stays if it is not told.
-    fn quota_v2(&mut self, value: &str) -> Result<(), i32> {
-        let (quota, period) = value.split_once(' ').unwrap_or((value, ""));
-        if quota != "max" {
-            self.quota(quota, "cpu.max.burst")?;
-        }
-        let before = self.text("cpu.max")?;
-        let period = match (period, before.split_once(' ')) {
-            ("", Some((_, period))) => period,
-            (period, _) => period,
-        };
-        let text = format!("{quota} {period}");
-        self.set(self.path.to_owned(), &text);
-        Ok(())
-    }
-
-    /// At least 1 ms, and not below the burst.
-    fn quota(&self, value: &str, burst: &str) -> Result<(), i32> {
-        let quota: u32 = value.parse().map_err(|_| EINVAL)?;
-        let is_below = self.number(burst).is_ok_and(|burst| quota < burst);
-        if quota < 1_000 || is_below {
-            return Err(EINVAL);
-        }
-        Ok(())
-    }
-
-    /// Not above the quota.
-    fn burst(&mut self, quota_file: &str, value: &str) -> Result<(), i32> {
-        let burst: u32 = value.parse().map_err(|_| EINVAL)?;
-        let quota = self.text(quota_file)?.split(' ').next().unwrap_or_default();
-        if quota.parse::<u32>().is_ok_and(|quota| burst > quota) {
-            return Err(EINVAL);
-        }
-        self.set(self.path.to_owned(), value);
         Ok(())
     }
 }
