@@ -5,6 +5,7 @@
 pub mod burst;
 pub mod ledger;
 pub mod quota;
+mod repayment;
 
 use crate::error::ControlError;
 use crate::host::{Host, Place};

@@ -4,6 +4,8 @@
 //! to "no quota" and back: that patches the kernel's code and takes ms. Whoever drives this lever
 //! must live outside the group: a throttled process cannot ask for anything.
 
+mod self_test;
+
 use bobtail_policy::Speed;
 
 use crate::actuator::{Actuator, Applied, SelfTest};
@@ -11,7 +13,8 @@ use crate::error::ControlError;
 use crate::gauge::Gauge;
 use crate::group::CpuGroup;
 use crate::group::ledger::Ledger;
-use crate::host::{Host, Place};
+use crate::group::repayment::Repayment;
+use crate::host::Host;
 use crate::knob::{self, Knob};
 use crate::lever::{Asked, Domain, Lever, LeverKind, Range, Unit};
 use crate::saved::{SavedSetting, SavedState};
@@ -21,13 +24,8 @@ use crate::topology::cpus_online;
 const KIND: LeverKind = LeverKind::Quota;
 /// The kernel's own minimum.
 const LOWEST_US: u32 = 1_000;
-/// While something is owed and nothing boosted, the quota is lower by this share of it.
-const REPAYMENT: u32 = 10;
 /// How often the account must be looked at.
 const UPKEEP_NS: u64 = 10_000_000;
-/// How long the self-test looks, in periods: a window that is not the kernel's own may hold the
-/// quota of one period more.
-const TEST_PERIODS: u64 = 4;
 
 /// The quota of one group.
 #[derive(Debug)]
@@ -39,6 +37,10 @@ pub struct Quota {
     knob: Knob,
     period_us: u32,
     ledger: Ledger,
+    /// While something is owed.
+    repayment: Option<Repayment>,
+    /// The group came to what it may owe, and has not paid all of it back.
+    is_refused: bool,
     /// Where nobody keeps an account of the group's use: the most that it can have been.
     assumed_used_ns: u64,
     last_ns: u64,
@@ -106,6 +108,8 @@ impl Quota {
             },
             knob: Knob::open(host, place)?,
             ledger: Ledger::new(range.base, period_us, u64::from(debt_max_us) * 1000),
+            repayment: None,
+            is_refused: false,
             period_us,
             assumed_used_ns: 0,
             last_ns: 0,
@@ -138,87 +142,69 @@ impl Quota {
     }
 
     /// What the account allows of a value.
-    fn allowed(&self, value: u32) -> u32 {
-        let Range { base, lowest, .. } = self.lever.range;
-        if value > base && self.ledger.has_credit() {
-            return value;
-        }
-        let value = value.min(base);
+    fn allowed(&mut self, value: u32) -> Result<u32, ControlError> {
+        let base = self.lever.range.base;
         if self.ledger.debt_ns() == 0 {
-            return value;
+            self.repayment = None;
+            self.is_refused = false;
         }
-        value.min(base - base / REPAYMENT).max(lowest)
+        // A group that pays only by what it leaves unused would else be raised as soon as it has
+        // left a little.
+        let pays_by_rest = self.repayment.is_some_and(|one| one.value_us == base);
+        let is_barred = self.is_refused && pays_by_rest;
+        if value > base && self.ledger.has_credit() && !is_barred {
+            return Ok(value);
+        }
+        if self.ledger.debt_ns() == 0 {
+            return Ok(value.min(base));
+        }
+        self.is_refused |= !self.ledger.has_credit();
+        Ok(value.min(self.repay()?.value_us))
     }
-}
 
-impl Quota {
-    fn test_held(&mut self, gauge: &mut dyn Gauge) -> Result<SelfTest, ControlError> {
-        let base = self.take(Speed::Base, gauge)?;
-        let peak = self.take(Speed::Peak, gauge)?;
-        let Range {
-            base: low,
-            peak: high,
-            ..
-        } = self.lever.range;
-        let expected = f64::from(high) / f64::from(low);
-        let (Some(base), Some(peak)) = (base, peak) else {
-            return Ok(SelfTest {
-                expected: Some(expected),
-                measured: None,
-            });
+    /// How what is owed is paid back, as it stands or looked at anew.
+    fn repay(&mut self) -> Result<Repayment, ControlError> {
+        let (range, now_ns) = (&self.lever.range, self.last_ns);
+        let stands = self
+            .repayment
+            .filter(|one| !one.is_to_be_read(range.base, now_ns));
+        let repayment = match stands {
+            Some(repayment) => repayment,
+            None => Repayment::read(&self.host, &self.group, range, self.period_us, now_ns)?,
         };
-        let measured = peak.cpus / base.cpus.max(f64::MIN_POSITIVE);
-        let brings_half = measured >= 1.0 + (expected - 1.0) / 2.0;
-        // Held back at the peak and yet no further: the kernel took the value and does nothing.
-        if !brings_half && base.is_throttled && peak.is_throttled {
-            return Err(ControlError::NoEffect {
-                lever: KIND,
-                expected,
-                measured,
-            });
-        }
-        Ok(SelfTest {
-            expected: Some(expected),
-            measured: (brings_half && base.is_throttled).then_some(measured),
-        })
+        self.repayment = Some(repayment);
+        Ok(repayment)
     }
 
-    /// Sets a speed, and what the group gets then; none where that cannot be measured.
-    fn take(&mut self, speed: Speed, gauge: &mut dyn Gauge) -> Result<Option<Taken>, ControlError> {
-        let value = self.apply(speed)?.value;
-        let (reads, _) = self.group.limit(&self.host)?;
-        if reads != Some(value) {
-            return Err(ControlError::Ignored {
-                path: self.host.path(&self.knob.place)?,
-                wrote: value.to_string(),
-                reads: reads.map_or("no limit".to_owned(), |reads| reads.to_string()),
-            });
+    /// Writes a value, or the base where the kernel refuses to go below it: a burst, or a group
+    /// inside, may have grown since the floor was read. What is set then.
+    fn write(&mut self, value: u32) -> Result<u32, ControlError> {
+        let base = self.lever.range.base;
+        match self.write_if_changed(value) {
+            Err(error) if value < base && is_invalid(&error) => {
+                self.repayment = Some(Repayment::at_base(base, self.last_ns));
+                self.write_if_changed(base)?;
+                Ok(base)
+            }
+            outcome => outcome.map(|()| value),
         }
-        let Some(tasks) = self.group.tasks_place() else {
-            return Ok(None);
-        };
-        let before = self.group.throttled(&self.host)?;
-        let (host, group) = (&self.host, &self.group);
-        let window_ns = u64::from(self.period_us) * 1000 * TEST_PERIODS;
-        let cpus = gauge.share(KIND, window_ns, &|| enter(host, &tasks), &|| {
-            group.used_ns(host)
-        })?;
-        let is_throttled = self.group.throttled(&self.host)? > before;
-        Ok(cpus.map(|cpus| Taken { cpus, is_throttled }))
+    }
+
+    fn write_if_changed(&mut self, value: u32) -> Result<(), ControlError> {
+        if self.now != Some(value) {
+            self.knob.write_number(value.into())?;
+            self.now = Some(value);
+        }
+        Ok(())
     }
 }
 
-/// What a group got.
-struct Taken {
-    /// Of CPU time by time.
-    cpus: f64,
-    /// The kernel held it back.
-    is_throttled: bool,
-}
-
-/// Puts the calling thread into a group.
-fn enter(host: &Host, tasks: &Place) -> Result<(), ControlError> {
-    Knob::open(host, tasks.clone())?.write_number(0)
+/// The kernel's word for a quota that burst, period or other groups do not allow.
+fn is_invalid(error: &ControlError) -> bool {
+    let ControlError::Write { cause, .. } = error else {
+        return false;
+    };
+    cause.raw_os_error() == Some(libc::EINVAL)
 }
 
 impl Actuator for Quota {
@@ -235,16 +221,14 @@ impl Actuator for Quota {
     fn apply(&mut self, speed: Speed) -> Result<Applied, ControlError> {
         let wanted = self.lever.range.value(KIND, speed)?;
         self.settle()?;
-        let value = self.allowed(wanted);
-        let is_changed = self.now != Some(value);
+        let allowed = self.allowed(wanted)?;
         if !self.is_touched {
             knob::hold_all([&mut self.knob], &self.host, &self.saved)?;
             self.is_touched = true;
         }
-        if is_changed {
-            self.knob.write_number(value.into())?;
-            self.now = Some(value);
-        }
+        let before = self.now;
+        let value = self.write(allowed)?;
+        let is_changed = before != Some(value);
         Ok(Applied { value, is_changed })
     }
 
@@ -267,6 +251,8 @@ impl Actuator for Quota {
         // What the test itself took is not the group's debt.
         let Range { base, .. } = self.lever.range;
         self.ledger = Ledger::new(base, self.period_us, self.ledger.debt_max_ns());
+        self.repayment = None;
+        self.is_refused = false;
         let test = outcome?;
         undone?;
         Ok(test)
