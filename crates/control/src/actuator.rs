@@ -9,8 +9,9 @@ use bobtail_policy::Speed;
 
 use crate::error::ControlError;
 use crate::gauge::Gauge;
+use crate::host::Host;
 use crate::lever::Lever;
-use crate::saved::SavedState;
+use crate::saved::{Restored, SavedState};
 
 /// A lever in the hand of one owner.
 ///
@@ -35,12 +36,25 @@ pub trait Actuator: std::fmt::Debug + Send {
     /// owner undoes it.
     fn apply(&mut self, speed: Speed) -> Result<Applied, ControlError>;
 
-    /// Puts everything back as it was and lets go; later calls of `apply` take hold again.
+    /// Puts everything back as it was and lets go; later calls of `apply` take hold again. What
+    /// could not be put back stays held, and another call tries it again.
     ///
     /// # Errors
     ///
     /// The first setting that could not be put back; the others are.
     fn undo(&mut self) -> Result<(), ControlError>;
+
+    /// As [`undo`](Self::undo), and tells what became of each setting. A lever that has a lock
+    /// holds it until all is back. One without does this also where nothing of it is moved.
+    fn put_back(&mut self, host: &Host) -> Restored {
+        // What it cannot do is found out, and told, by the saved state.
+        drop(self.undo());
+        self.saved().restore(host)
+    }
+
+    /// Lets go of the lever as it stands: what reads otherwise than it was saved is somebody
+    /// else's limit, and not to be put back.
+    fn let_go(&mut self) {}
 
     /// Finds out whether the lever does something, by moving it; it is undone afterwards.
     ///

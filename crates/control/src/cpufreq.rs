@@ -31,9 +31,10 @@ fn knobs(host: &Host, policies: &[u32], file: &str) -> Result<Vec<Knob>, Control
 /// What an owner of any lever on these policies holds. One and the same file for all kinds, since
 /// two kinds on one clock would each save what the other has set; the minimum, since every driver
 /// has it.
-pub(crate) fn marks(host: &Host, policies: &[u32]) -> Result<Vec<Knob>, ControlError> {
-    let open = |&policy| Knob::open_to_hold(host, place(policy, "scaling_min_freq"));
-    policies.iter().map(open).collect()
+pub(crate) fn marks(policies: &[u32]) -> impl Iterator<Item = Place> {
+    policies
+        .iter()
+        .map(|&policy| place(policy, "scaling_min_freq"))
 }
 
 /// Says that a domain has no cpufreq at all, or which of its policies this caller's CPUs move.

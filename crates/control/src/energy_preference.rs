@@ -84,7 +84,7 @@ pub fn open(
     };
     let files = domain.policies.iter();
     let places = files.map(|&policy| place(policy, "energy_performance_preference"));
-    let marks = marks(host, &domain.policies)?;
+    let marks = marks(&domain.policies).collect();
     let notation = Notation::Words(words);
     PlainSetting::open(host, lever, places.collect(), marks, notation)
 }

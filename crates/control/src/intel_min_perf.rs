@@ -45,7 +45,7 @@ pub fn open(host: &Host, asked: &Asked) -> Result<PlainSetting, ControlError> {
         is_emulated: false,
     };
     // In passive mode the floor shows in the minimum of every policy.
-    let marks = marks(host, &policies(host)?)?;
+    let marks = marks(&policies(host)?).collect();
     let places = vec![place("min_perf_pct")];
     PlainSetting::open(host, lever, places, marks, Notation::Number)
 }

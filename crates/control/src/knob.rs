@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use crate::error::ControlError;
 use crate::files::KnobFile;
 use crate::host::{Host, Place};
-use crate::saved::SavedState;
 
 /// An open setting.
 #[derive(Debug)]
@@ -96,36 +95,5 @@ impl Knob {
     /// Takes the mark off.
     pub(crate) fn let_go(&mut self) {
         self.file.let_go();
-    }
-}
-
-/// Holds all of these settings, or none.
-///
-/// What was saved is looked at again: another owner may have had the lever when it was read and
-/// let go since, and what that one raised must not be taken for what was before.
-///
-/// # Errors
-///
-/// The first that another process holds, or that is not as it was saved.
-pub(crate) fn hold_all<'a>(
-    knobs: impl IntoIterator<Item = &'a mut Knob>,
-    host: &Host,
-    saved: &SavedState,
-) -> Result<(), ControlError> {
-    let mut held: Vec<&mut Knob> = vec![];
-    let mut refused = None;
-    for knob in knobs {
-        if let Err(error) = knob.hold() {
-            refused = Some(error);
-            break;
-        }
-        held.push(knob);
-    }
-    match refused.map_or_else(|| saved.check_unchanged(host), Err) {
-        Ok(()) => Ok(()),
-        Err(error) => {
-            held.into_iter().for_each(Knob::let_go);
-            Err(error)
-        }
     }
 }

@@ -14,6 +14,7 @@ pub mod error;
 pub mod files;
 pub mod gauge;
 pub mod group;
+mod held;
 pub mod host;
 pub mod intel_min_perf;
 mod knob;

@@ -7,10 +7,11 @@ use bobtail_policy::Speed;
 use crate::actuator::{Actuator, Applied, SelfTest};
 use crate::error::ControlError;
 use crate::gauge::Gauge;
+use crate::held::Held;
 use crate::host::{Host, Place};
-use crate::knob::{self, Knob};
+use crate::knob::Knob;
 use crate::lever::Lever;
-use crate::saved::{SavedSetting, SavedState};
+use crate::saved::{Restored, SavedSetting, SavedState};
 
 /// How a value is written.
 #[derive(Debug)]
@@ -27,10 +28,8 @@ pub struct PlainSetting {
     lever: Lever,
     saved: SavedState,
     knobs: Vec<Knob>,
-    /// Held together with `knobs`.
-    marks: Vec<Knob>,
+    held: Held,
     notation: Notation,
-    is_touched: bool,
     now: Option<u32>,
 }
 
@@ -40,13 +39,14 @@ impl PlainSetting {
         host: &Host,
         lever: Lever,
         places: Vec<Place>,
-        marks: Vec<Knob>,
+        marks: Vec<Place>,
         notation: Notation,
     ) -> Result<Self, ControlError> {
         let settings = places
             .iter()
             .map(|place| SavedSetting::of_file(host, place));
         let settings = settings.collect::<Result<_, _>>()?;
+        let held = Held::open(host, places.iter().cloned().chain(marks))?;
         let knobs = places.into_iter().map(|place| Knob::open(host, place));
         Ok(Self {
             saved: SavedState {
@@ -55,10 +55,9 @@ impl PlainSetting {
                 settings,
             },
             knobs: knobs.collect::<Result<_, _>>()?,
-            marks,
+            held,
             lever,
             notation,
-            is_touched: false,
             now: None,
             host: host.clone(),
         })
@@ -89,11 +88,7 @@ impl Actuator for PlainSetting {
     fn apply(&mut self, speed: Speed) -> Result<Applied, ControlError> {
         let value = self.lever.range.value(self.lever.kind, speed)?;
         let is_changed = self.now != Some(value);
-        if !self.is_touched {
-            let all = self.knobs.iter_mut().chain(&mut self.marks);
-            knob::hold_all(all, &self.host, &self.saved)?;
-            self.is_touched = true;
-        }
+        self.held.take(&self.host, &self.saved)?;
         if is_changed {
             for knob in &mut self.knobs {
                 match &self.notation {
@@ -107,14 +102,17 @@ impl Actuator for PlainSetting {
     }
 
     fn undo(&mut self) -> Result<(), ControlError> {
+        let host = self.host.clone();
+        self.put_back(&host).into_result()
+    }
+
+    fn put_back(&mut self, host: &Host) -> Restored {
         self.now = None;
-        if !std::mem::take(&mut self.is_touched) {
-            return Ok(());
-        }
-        let restored = self.saved.restore(&self.host).into_result();
-        let all = self.knobs.iter_mut().chain(&mut self.marks);
-        all.for_each(Knob::let_go);
-        restored
+        self.held.put_back(host, &self.saved)
+    }
+
+    fn let_go(&mut self) {
+        self.held.let_go();
     }
 
     /// That the kernel keeps both values; such a setting promises no speed.

@@ -7,8 +7,9 @@ use bobtail_policy::Speed;
 use crate::actuator::{Actuator, Applied, SelfTest};
 use crate::error::ControlError;
 use crate::gauge::Gauge;
+use crate::host::Host;
 use crate::lever::{Domain, Lever};
-use crate::saved::SavedState;
+use crate::saved::{Restored, SavedState};
 
 /// Parts that are tested, of one kind and driver: each takes a part of a second.
 const TESTED_MAX: usize = 8;
@@ -87,6 +88,22 @@ impl Actuator for Several {
             first = first.and(part.undo());
         }
         first
+    }
+
+    fn put_back(&mut self, host: &Host) -> Restored {
+        let mut all = Restored::default();
+        for part in &mut self.parts {
+            let mut one = part.put_back(host);
+            all.restored += one.restored;
+            all.gone += one.gone;
+            all.differing.append(&mut one.differing);
+            all.failed.append(&mut one.failed);
+        }
+        all
+    }
+
+    fn let_go(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.let_go());
     }
 
     /// Of some of them, all over the machine; what the slowest of those was seen to do.

@@ -2,11 +2,13 @@
 
 use bobtail_control::cpufreq::min_max::CpufreqMinMax;
 use bobtail_control::cpufreq::userspace::CpufreqUserspace;
+use bobtail_control::group::CpuGroup;
+use bobtail_control::group::quota::Quota;
 use bobtail_control::topology::{FrequencyDomain, frequency_domains};
 use bobtail_control::{Actuator, Asked, ControlError, LeverKind, Place};
 use bobtail_control::{energy_preference, intel_min_perf};
 use bobtail_policy::Speed;
-use bobtail_testkit::fake_kernel::{FakeKernel, FakePolicy};
+use bobtail_testkit::fake_kernel::{FakeKernel, FakePolicy, Fault};
 
 fn one_cpu() -> (FakeKernel, FrequencyDomain) {
     let kernel = FakeKernel::with_cpus(1);
@@ -80,5 +82,54 @@ fn levers_of_two_kinds_on_one_clock_exclude_each_other() {
             assert!(is_held, "{first} and {other}: {refused:?}");
         }
         levers[first].undo().unwrap();
+    }
+}
+
+#[test]
+fn a_lever_that_could_not_be_put_back_stays_held_until_it_is() {
+    for kind in ["userspace", "min-max", "preference", "quota"] {
+        let (kernel, domain) = one_cpu();
+        let preferences = "default performance balance_performance balance_power power";
+        kernel.put(
+            &file("energy_performance_available_preferences"),
+            preferences,
+        );
+        kernel.put(&file("energy_performance_preference"), "balance_power");
+        kernel.group_v1("svc", 60_000);
+        let before = kernel.texts();
+        let host = kernel.host();
+        let asked = Asked::default();
+        let open = || -> Box<dyn Actuator> {
+            let group = CpuGroup::find(&host, LeverKind::Quota, "svc").unwrap();
+            match kind {
+                "userspace" => {
+                    Box::new(CpufreqUserspace::open(&host, &domain, &[], &asked).unwrap())
+                }
+                "min-max" => Box::new(CpufreqMinMax::open(&host, &domain, &[], &asked).unwrap()),
+                "preference" => Box::new(energy_preference::open(&host, &domain, &asked).unwrap()),
+                _ => Box::new(Quota::open(&host, &group, &asked, None).unwrap()),
+            }
+        };
+        let mut first = open();
+        let mut second = open();
+        first.apply(Speed::Peak).unwrap();
+        let spoiled = match kind {
+            "userspace" => file("scaling_governor"),
+            "min-max" => file("scaling_min_freq"),
+            "preference" => file("energy_performance_preference"),
+            _ => "sys/fs/cgroup/cpu/svc/cpu.cfs_quota_us".to_owned(),
+        };
+        kernel.spoil(&spoiled, Fault::Write(libc::EIO));
+        first.undo().unwrap_err();
+        first.undo().unwrap_err();
+        kernel.mend(&spoiled);
+        let refused = second.apply(Speed::Peak);
+        let is_held = matches!(refused, Err(ControlError::Held { .. }));
+        assert!(is_held, "{kind}: {refused:?}");
+        first.undo().unwrap();
+        assert_eq!(kernel.texts(), before, "{kind}");
+        second.apply(Speed::Peak).unwrap();
+        second.undo().unwrap();
+        assert_eq!(kernel.texts(), before, "{kind}");
     }
 }

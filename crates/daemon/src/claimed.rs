@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use bobtail_control::gauge::Gauge;
 use bobtail_control::{
-    Actuator, Applied, ControlError, Domain, Lever, LeverKind, Range, SavedState, SelfTest,
+    Actuator, Applied, ControlError, Domain, Host, Lever, LeverKind, Range, Restored, SavedState,
+    SelfTest,
 };
 use bobtail_policy::Speed;
 
@@ -283,6 +284,14 @@ impl Actuator for Tied {
 
     fn undo(&mut self) -> Result<(), ControlError> {
         self.lever.undo()
+    }
+
+    fn put_back(&mut self, host: &Host) -> Restored {
+        self.lever.put_back(host)
+    }
+
+    fn let_go(&mut self) {
+        self.lever.let_go();
     }
 
     fn self_test(&mut self, gauge: &mut dyn Gauge) -> Result<SelfTest, ControlError> {

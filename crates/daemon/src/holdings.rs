@@ -215,8 +215,7 @@ impl Holdings {
             return false;
         };
         self.of.iter().any(|(other_id, other)| {
-            let is_idle = matches!(other.state, State::Idle { .. });
-            *other_id != id && !is_idle && overlap(&other.domain, &holding.domain)
+            *other_id != id && !other.is_back() && overlap(&other.domain, &holding.domain)
         })
     }
 
@@ -240,6 +239,12 @@ impl Holdings {
                 return Err(HoldError::InTrouble);
             }
             holding.retry(&self.host, now, log)?;
+        }
+        if let (State::BackingOff { until }, Some(_)) = (&holding.state, wanted) {
+            if *until > now {
+                return Err(HoldError::BackingOff);
+            }
+            holding.state = State::Idle { since: now };
         }
         let Some(value) = wanted else {
             return holding.lower(&self.host, now, log);

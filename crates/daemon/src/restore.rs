@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use bobtail_control::{ControlError, Domain, Host, SavedState};
+use bobtail_control::{ControlError, Domain, Host, Restored, SavedState};
 use thiserror::Error;
 
 use crate::journal::{self, Journal, JournalError};
@@ -24,13 +24,17 @@ pub enum Outcome {
     Refused(ControlError),
 }
 
-/// Puts one lever back.
+/// Puts one lever back that nobody has in hand.
 pub fn put_back(host: &Host, saved: &SavedState) -> Outcome {
-    let restored = saved.restore(host);
+    outcome(saved.restore(host), &saved.domain)
+}
+
+/// What became of a lever whose settings were put back so.
+pub fn outcome(restored: Restored, domain: &Domain) -> Outcome {
     if let Some(error) = restored.failed.into_iter().next() {
         return Outcome::Refused(error);
     }
-    if restored.gone > 0 && matches!(saved.domain, Domain::Cpus(_)) {
+    if restored.gone > 0 && matches!(domain, Domain::Cpus(_)) {
         return Outcome::Gone;
     }
     Outcome::Back(restored.differing)

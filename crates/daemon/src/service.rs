@@ -454,7 +454,7 @@ fn refusal_of(error: &HoldError) -> Refused {
     match error {
         HoldError::Lever(error) => (Refusal::LeverFailed, errno_of(error)),
         HoldError::Journal(_) => (Refusal::NoJournal, 0),
-        HoldError::InTrouble => (Refusal::LeverFailed, 0),
+        HoldError::InTrouble | HoldError::BackingOff => (Refusal::LeverFailed, 0),
     }
 }
 

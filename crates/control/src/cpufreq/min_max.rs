@@ -11,10 +11,10 @@ use crate::actuator::{Actuator, Applied, SelfTest};
 use crate::cpufreq::{self, Bounds, place};
 use crate::error::ControlError;
 use crate::gauge::{self, Effort, Gauge};
+use crate::held::Held;
 use crate::host::Host;
-use crate::knob::{self, Knob};
 use crate::lever::{Asked, Domain, Lever, LeverKind};
-use crate::saved::SavedState;
+use crate::saved::{Restored, SavedState};
 use crate::topology::FrequencyDomain;
 
 const KIND: LeverKind = LeverKind::CpufreqMinMax;
@@ -25,15 +25,13 @@ pub struct CpufreqMinMax {
     host: Host,
     lever: Lever,
     saved: SavedState,
-    /// Held meanwhile.
-    marks: Vec<Knob>,
+    held: Held,
     /// Of every policy of the domain.
     bounds: Vec<Bounds>,
     /// Which of `bounds` a change writes.
     leading: Vec<usize>,
     /// Whether the maximum moves too.
     is_pinned: bool,
-    is_touched: bool,
     now: Option<u32>,
 }
 
@@ -81,11 +79,10 @@ impl CpufreqMinMax {
                 domain: domain_of,
                 settings,
             },
-            marks: cpufreq::marks(host, &domain.policies)?,
+            held: Held::open(host, cpufreq::marks(&domain.policies))?,
             bounds: Bounds::open(host, &domain.policies)?,
             leading: leading.iter().filter_map(position).collect(),
             is_pinned,
-            is_touched: false,
             now: None,
             host: host.clone(),
         })
@@ -93,8 +90,7 @@ impl CpufreqMinMax {
 
     /// Takes the domain over: every policy to base, from wherever it is.
     fn hold(&mut self) -> Result<(), ControlError> {
-        knob::hold_all(&mut self.marks, &self.host, &self.saved)?;
-        self.is_touched = true;
+        self.held.take(&self.host, &self.saved)?;
         let base = self.lever.range.base;
         for bounds in &mut self.bounds {
             let max: u32 = self.host.read_number(&bounds.max.place)?;
@@ -133,13 +129,17 @@ impl Actuator for CpufreqMinMax {
     }
 
     fn undo(&mut self) -> Result<(), ControlError> {
+        let host = self.host.clone();
+        self.put_back(&host).into_result()
+    }
+
+    fn put_back(&mut self, host: &Host) -> Restored {
         self.now = None;
-        if !std::mem::take(&mut self.is_touched) {
-            return Ok(());
-        }
-        let restored = self.saved.restore(&self.host).into_result();
-        self.marks.iter_mut().for_each(Knob::let_go);
-        restored
+        self.held.put_back(host, &self.saved)
+    }
+
+    fn let_go(&mut self) {
+        self.held.let_go();
     }
 
     fn self_test(&mut self, gauge: &mut dyn Gauge) -> Result<SelfTest, ControlError> {

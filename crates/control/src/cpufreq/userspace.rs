@@ -10,10 +10,11 @@ use crate::actuator::{Actuator, Applied, SelfTest};
 use crate::cpufreq::{self, Bounds, place};
 use crate::error::ControlError;
 use crate::gauge::{self, Effort, Gauge};
+use crate::held::Held;
 use crate::host::Host;
-use crate::knob::{self, Knob};
+use crate::knob::Knob;
 use crate::lever::{Asked, Domain, Lever, LeverKind, Range};
-use crate::saved::SavedState;
+use crate::saved::{Restored, SavedState};
 use crate::topology::FrequencyDomain;
 
 const KIND: LeverKind = LeverKind::CpufreqUserspace;
@@ -27,15 +28,13 @@ pub struct CpufreqUserspace {
     host: Host,
     lever: Lever,
     saved: SavedState,
-    /// Held meanwhile.
-    marks: Vec<Knob>,
+    held: Held,
     bounds: Vec<Bounds>,
     governors: Vec<Knob>,
     /// `scaling_setspeed` of every policy of the domain.
     speeds: Vec<Knob>,
     /// Which of `speeds` a change writes.
     leading: Vec<usize>,
-    is_touched: bool,
     now: Option<u32>,
 }
 
@@ -91,12 +90,11 @@ impl CpufreqUserspace {
                 domain: domain_of,
                 settings,
             },
-            marks: cpufreq::marks(host, &domain.policies)?,
+            held: Held::open(host, cpufreq::marks(&domain.policies))?,
             bounds: Bounds::open(host, &domain.policies)?,
             governors: files("scaling_governor")?,
             speeds: files("scaling_setspeed")?,
             leading: leading.iter().filter_map(position).collect(),
-            is_touched: false,
             now: None,
             host: host.clone(),
         })
@@ -104,8 +102,7 @@ impl CpufreqUserspace {
 
     /// Takes the domain over: governor, bounds that let the range through, base everywhere.
     fn hold(&mut self) -> Result<(), ControlError> {
-        knob::hold_all(&mut self.marks, &self.host, &self.saved)?;
-        self.is_touched = true;
+        self.held.take(&self.host, &self.saved)?;
         let Range {
             base, peak, lowest, ..
         } = self.lever.range;
@@ -156,13 +153,17 @@ impl Actuator for CpufreqUserspace {
     }
 
     fn undo(&mut self) -> Result<(), ControlError> {
+        let host = self.host.clone();
+        self.put_back(&host).into_result()
+    }
+
+    fn put_back(&mut self, host: &Host) -> Restored {
         self.now = None;
-        if !std::mem::take(&mut self.is_touched) {
-            return Ok(());
-        }
-        let restored = self.saved.restore(&self.host).into_result();
-        self.marks.iter_mut().for_each(Knob::let_go);
-        restored
+        self.held.put_back(host, &self.saved)
+    }
+
+    fn let_go(&mut self) {
+        self.held.let_go();
     }
 
     fn self_test(&mut self, gauge: &mut dyn Gauge) -> Result<SelfTest, ControlError> {

@@ -14,10 +14,11 @@ use crate::gauge::Gauge;
 use crate::group::CpuGroup;
 use crate::group::ledger::Ledger;
 use crate::group::repayment::Repayment;
+use crate::held::Held;
 use crate::host::Host;
-use crate::knob::{self, Knob};
+use crate::knob::Knob;
 use crate::lever::{Asked, Domain, Lever, LeverKind, Range, Unit};
-use crate::saved::{SavedSetting, SavedState};
+use crate::saved::{Restored, SavedSetting, SavedState};
 use crate::syscalls;
 use crate::topology::cpus_online;
 
@@ -34,6 +35,7 @@ pub struct Quota {
     group: CpuGroup,
     lever: Lever,
     saved: SavedState,
+    held: Held,
     knob: Knob,
     period_us: u32,
     ledger: Ledger,
@@ -44,7 +46,6 @@ pub struct Quota {
     /// Where nobody keeps an account of the group's use: the most that it can have been.
     assumed_used_ns: u64,
     last_ns: u64,
-    is_touched: bool,
     now: Option<u32>,
 }
 
@@ -106,6 +107,7 @@ impl Quota {
                 domain,
                 settings: vec![SavedSetting::of_file(host, &place)?],
             },
+            held: Held::open(host, [place.clone()])?,
             knob: Knob::open(host, place)?,
             ledger: Ledger::new(range.base, period_us, u64::from(debt_max_us) * 1000),
             repayment: None,
@@ -113,7 +115,6 @@ impl Quota {
             period_us,
             assumed_used_ns: 0,
             last_ns: 0,
-            is_touched: false,
             now: None,
             group: group.clone(),
             host: host.clone(),
@@ -222,10 +223,7 @@ impl Actuator for Quota {
         let wanted = self.lever.range.value(KIND, speed)?;
         self.settle()?;
         let allowed = self.allowed(wanted)?;
-        if !self.is_touched {
-            knob::hold_all([&mut self.knob], &self.host, &self.saved)?;
-            self.is_touched = true;
-        }
+        self.held.take(&self.host, &self.saved)?;
         let before = self.now;
         let value = self.write(allowed)?;
         let is_changed = before != Some(value);
@@ -233,13 +231,17 @@ impl Actuator for Quota {
     }
 
     fn undo(&mut self) -> Result<(), ControlError> {
+        let host = self.host.clone();
+        self.put_back(&host).into_result()
+    }
+
+    fn put_back(&mut self, host: &Host) -> Restored {
         self.now = None;
-        if !std::mem::take(&mut self.is_touched) {
-            return Ok(());
-        }
-        let restored = self.saved.restore(&self.host).into_result();
-        self.knob.let_go();
-        restored
+        self.held.put_back(host, &self.saved)
+    }
+
+    fn let_go(&mut self) {
+        self.held.let_go();
     }
 
     /// That the kernel keeps both values; and, where threads can be put into the group, that it

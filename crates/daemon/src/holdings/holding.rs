@@ -14,7 +14,7 @@ use thiserror::Error;
 use crate::journal::{Journal, JournalError};
 use crate::levers::{self, Spot};
 use crate::log::Log;
-use crate::restore::{Outcome, name, put_back};
+use crate::restore::{Outcome, name, outcome};
 
 use super::raised_time::RaisedTime;
 
@@ -32,6 +32,8 @@ pub enum HoldError {
     Journal(#[from] JournalError),
     #[error("it could not be put back and is tried again")]
     InTrouble,
+    #[error("it could not be raised a moment ago and is tried again")]
+    BackingOff,
 }
 
 #[derive(Debug)]
@@ -68,10 +70,14 @@ pub(super) enum State {
     Owing {
         upkeep_at: Duration,
     },
-    /// It may be raised and could not be put back.
+    /// It may be raised and could not be put back: it stays held until it is.
     Trouble {
         retry_at: Duration,
         pause: Duration,
+    },
+    /// It is back and let go, and not raised before this time, since the last raise failed.
+    BackingOff {
+        until: Duration,
     },
 }
 
@@ -93,9 +99,8 @@ impl Holding {
         if !is_raised || self.put_down(host, now, log).is_err() {
             return;
         }
-        self.state = State::Trouble {
-            retry_at: now + (FIRST_RETRY * 2u32.pow(self.failures.min(7))).min(LONGEST_RETRY),
-            pause: FIRST_RETRY,
+        self.state = State::BackingOff {
+            until: now + (FIRST_RETRY * 2u32.pow(self.failures.min(7))).min(LONGEST_RETRY),
         };
         self.failures += 1;
     }
@@ -153,7 +158,7 @@ impl Holding {
         log: &mut Log,
     ) -> Result<(), HoldError> {
         self.raised_time.set(false, now);
-        let is_held = !matches!(self.state, State::Idle { .. });
+        let is_held = !self.is_back();
         if let (true, Some(upkeep_ns)) = (is_held, self.actuator.upkeep_ns()) {
             let is_kept = self.actuator.apply(Speed::Base).is_ok() && self.actuator.owes();
             if is_kept {
@@ -165,26 +170,24 @@ impl Holding {
         self.put_down(host, now, log)
     }
 
-    /// Puts it back; what the actuator cannot do now is tried again from the saved state.
+    /// Puts it back; what the actuator cannot do now is tried again, and stays held until then.
     pub(super) fn put_down(
         &mut self,
         host: &Host,
         now: Duration,
         log: &mut Log,
     ) -> Result<(), HoldError> {
-        if matches!(self.state, State::Idle { .. }) {
-            return Ok(());
+        // Nothing is to be written where it is back: another owner may have it by now.
+        match self.state {
+            State::Idle { .. } => return Ok(()),
+            State::BackingOff { .. } => {
+                self.state = State::Idle { since: now };
+                return Ok(());
+            }
+            _ => {}
         }
         self.raised_time.set(false, now);
         self.stood = self.readings(host);
-        // One that says that all is back is believed as far as it can be read: a CPU that is
-        // offline has no file to read, and is waited for.
-        let is_undone = self.actuator.undo().is_ok();
-        if is_undone && self.actuator.saved().check_unchanged(host).is_ok() {
-            self.state = State::Idle { since: now };
-            return Ok(());
-        }
-        // What the actuator could not do is found out, and told, by the saved state.
         self.state = State::Trouble {
             retry_at: now,
             pause: FIRST_RETRY,
@@ -199,7 +202,13 @@ impl Holding {
             State::Raised { upkeep_at } => upkeep_at,
             State::Owing { upkeep_at } => Some(upkeep_at),
             State::Trouble { retry_at, .. } => Some(retry_at),
+            State::BackingOff { until } => Some(until),
         }
+    }
+
+    /// Whether it is as it was before, and not held.
+    pub(super) fn is_back(&self) -> bool {
+        matches!(self.state, State::Idle { .. } | State::BackingOff { .. })
     }
 
     /// How long it stays open while nobody claims it; none for one that is dear to open. Numbers of
@@ -222,7 +231,7 @@ impl Holding {
             return Ok(());
         };
         let is_first = pause == FIRST_RETRY;
-        let outcome = put_back(host, self.actuator.saved());
+        let outcome = outcome(self.actuator.put_back(host), &self.domain);
         let name = self.name();
         let trouble = match &outcome {
             Outcome::Back(differing) => match differing.iter().find(|error| self.is_own(error)) {
@@ -234,6 +243,7 @@ impl Holding {
                     if !is_first && differing.is_empty() {
                         log.line(now, format_args!("put back {name}"));
                     }
+                    self.actuator.let_go();
                     self.state = State::Idle { since: now };
                     return Ok(());
                 }
