@@ -161,12 +161,24 @@ fn range_with_room(
     let range = hardware_range(host, domain)?.narrowed(kind, asked)?;
     let range = of_table(range, &table_of(host, domain)?);
     if range.base == range.peak {
+        // Whoever has raised it is the reason, and may let go.
+        require_free(host, domain)?;
         return Err(ControlError::Unavailable {
             lever: kind,
             why: format!("base and peak are both {} kHz", range.base),
         });
     }
     Ok(range)
+}
+
+/// Says who has the clock, if another has: [`ControlError::Held`].
+fn require_free(host: &Host, domain: &FrequencyDomain) -> Result<(), ControlError> {
+    for mark in marks(&domain.policies) {
+        let mut mark = Knob::open_to_hold(host, mark)?;
+        mark.hold()?;
+        mark.let_go();
+    }
+    Ok(())
 }
 
 /// `scaling_min_freq` and `scaling_max_freq` of one policy.

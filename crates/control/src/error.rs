@@ -16,6 +16,8 @@ use crate::syscalls;
 pub enum ControlError {
     #[error("{} cannot be read: {cause}{}", path.display(), remedy(cause))]
     Read { path: PathBuf, cause: io::Error },
+    #[error("{} cannot be opened to write: {cause}{}", path.display(), remedy(cause))]
+    Open { path: PathBuf, cause: io::Error },
     #[error("{} does not take \"{value}\": {cause}{}", path.display(), remedy(cause))]
     Write {
         path: PathBuf,
@@ -89,6 +91,7 @@ impl ControlError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Read { .. } => "BOBTAIL_LEVER_READ",
+            Self::Open { .. } => "BOBTAIL_LEVER_OPEN",
             Self::Write { .. } => "BOBTAIL_LEVER_WRITE",
             Self::Malformed { .. } => "BOBTAIL_LEVER_MALFORMED",
             Self::Ignored { .. } => "BOBTAIL_LEVER_IGNORED",
@@ -119,12 +122,13 @@ impl ControlError {
         matches!(errno, Some(libc::EMFILE | libc::ENFILE))
     }
 
-    /// The kernel's own error.
-    fn cause(&self) -> Option<&io::Error> {
+    /// The kernel's own error, if it is one.
+    pub fn cause(&self) -> Option<&io::Error> {
         match self {
-            Self::Read { cause, .. } | Self::Write { cause, .. } | Self::Call { cause, .. } => {
-                Some(cause)
-            }
+            Self::Read { cause, .. }
+            | Self::Open { cause, .. }
+            | Self::Write { cause, .. }
+            | Self::Call { cause, .. } => Some(cause),
             _ => None,
         }
     }

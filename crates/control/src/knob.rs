@@ -24,11 +24,7 @@ impl Knob {
         let path = host.path(&place)?;
         match host.files().open(&path) {
             Ok(file) => Ok(Self { place, path, file }),
-            Err(cause) => Err(ControlError::Write {
-                path,
-                value: "anything".to_owned(),
-                cause,
-            }),
+            Err(cause) => Err(ControlError::Open { path, cause }),
         }
     }
 

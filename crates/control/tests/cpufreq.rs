@@ -276,7 +276,7 @@ fn a_setting_that_cannot_be_put_back_is_told() {
     kernel.spoil(&file("scaling_governor"), Fault::Open(libc::EROFS));
     let error = lever.undo().unwrap_err().to_string();
     assert!(
-        error.contains("scaling_governor does not take \"anything\""),
+        error.contains("scaling_governor cannot be opened to write"),
         "{error}"
     );
     kernel.mend(&file("scaling_governor"));

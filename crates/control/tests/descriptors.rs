@@ -137,7 +137,7 @@ fn what_no_descriptor_is_left_for_is_not_waited_for_and_not_said_to_be_back() {
         for saved in &saved {
             let restored = saved.restore(&kernel.host());
             assert!(
-                matches!(&restored.failed[..], [ControlError::Write { .. }]),
+                matches!(&restored.failed[..], [ControlError::Open { .. }]),
                 "{restored:?}"
             );
         }

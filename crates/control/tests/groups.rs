@@ -226,7 +226,7 @@ fn a_read_only_group_and_a_quota_that_ignores_are_told() {
     let told = Quota::open(&kernel.host(), &group, &Asked::default(), None)
         .unwrap_err()
         .to_string();
-    assert!(told.contains("cpu.max does not take"), "{told}");
+    assert!(told.contains("cpu.max cannot be opened to write"), "{told}");
     assert!(told.contains("a container mounts it read-only"), "{told}");
     kernel.mend("sys/fs/cgroup");
     kernel.spoil(V2_QUOTA, Fault::Ignores);

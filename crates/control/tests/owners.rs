@@ -54,6 +54,28 @@ fn what_another_owner_had_raised_is_not_taken_for_what_was_before() {
 }
 
 #[test]
+fn a_clock_that_another_has_at_its_peak_is_told_as_held() {
+    let (kernel, domain) = one_cpu();
+    let host = kernel.host();
+    let open = || CpufreqMinMax::open(&host, &domain, &[], &Asked::default());
+    let mut first = open().unwrap();
+    first.apply(Speed::Peak).unwrap();
+    let peak = first.lever().range.peak.to_string();
+    let min = Place::sys("devices/system/cpu/cpufreq/policy0/scaling_min_freq");
+    host.read_settled(&min, |khz| khz == peak).unwrap();
+    let error = open().unwrap_err();
+    assert!(matches!(error, ControlError::Held { .. }), "{error}");
+    // Raised by somebody who holds nothing, there is no more to say.
+    first.undo().unwrap();
+    kernel.put(&file("scaling_min_freq"), &peak);
+    let error = open().unwrap_err().to_string();
+    assert!(
+        error.ends_with(&format!("base and peak are both {peak} kHz")),
+        "{error}"
+    );
+}
+
+#[test]
 fn levers_of_two_kinds_on_one_clock_exclude_each_other() {
     let (kernel, domain) = one_cpu();
     let intel = "sys/devices/system/cpu/intel_pstate";

@@ -4,6 +4,7 @@
 //! wall clock has nothing to act on.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::time::Duration;
 
 use bobtail_control::{ControlError, Domain, Range, Unit};
@@ -459,14 +460,11 @@ fn refusal_of(error: &HoldError) -> Refused {
 }
 
 fn errno_of(error: &ControlError) -> u32 {
-    use ControlError::{Call, Changed, Held, Read, Write};
-    match error {
-        Read { cause, .. } | Write { cause, .. } | Call { cause, .. } => {
-            cause.raw_os_error().unwrap_or_default() as u32
-        }
-        Held { .. } | Changed { .. } => nix::libc::EBUSY as u32,
-        _ => 0,
+    if error.is_anothers() {
+        return nix::libc::EBUSY as u32;
     }
+    let errno = error.cause().and_then(io::Error::raw_os_error);
+    errno.unwrap_or_default() as u32
 }
 
 #[cfg(test)]
