@@ -5,11 +5,14 @@
 //! and no ear for signals that can be ignored.
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bobtail_control::Host;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 
 use crate::lock::{Lock, LockError};
@@ -22,6 +25,10 @@ const TRIES: u32 = 100;
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// A journal without a daemon is looked for so often.
 const STAND_PAUSE: Duration = Duration::from_millis(200);
+
+/// A guard says that it watches within some ms; one that hangs must not hang the daemon too, which
+/// serves nobody meanwhile.
+const READY_WITHIN: Duration = Duration::from_secs(5);
 
 /// Starts the guard of the daemon `owner`, and waits until it is ready.
 ///
@@ -39,18 +46,32 @@ pub fn start(root: Option<&Path>, journal: &Path, owner: &str) -> io::Result<Chi
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()?;
-    let mut ready = [0];
-    let stdout = child.stdout.as_mut();
-    let read = stdout.map_or(Err(ErrorKind::BrokenPipe.into()), |stdout| {
-        stdout.read_exact(&mut ready)
-    });
-    if let Err(cause) = read {
+    if let Err(cause) = wait_until_ready(&mut child, READY_WITHIN) {
         // It would stay a zombie, one for each try, until its parent ends.
         drop(child.kill());
         drop(child.wait());
         return Err(cause);
     }
     Ok(child)
+}
+
+/// Waits for the byte that a guard says once it watches.
+fn wait_until_ready(child: &mut Child, patience: Duration) -> io::Result<()> {
+    let stdout = child.stdout.as_mut().ok_or(ErrorKind::BrokenPipe)?;
+    let began = Instant::now();
+    loop {
+        let left = patience.saturating_sub(began.elapsed());
+        let left = left.try_into().unwrap_or(PollTimeout::MAX);
+        match poll(&mut [PollFd::new(stdout.as_fd(), PollFlags::POLLIN)], left) {
+            Ok(0) => {
+                let what = format!("it does not watch within {} ms", patience.as_millis());
+                return Err(io::Error::new(ErrorKind::TimedOut, what));
+            }
+            Ok(_) => return stdout.read_exact(&mut [0]),
+            Err(Errno::EINTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
 }
 
 /// Tells a guard that nothing is left to be put back, so that it goes home though the journal, and
@@ -171,5 +192,18 @@ mod tests {
         let error = start(None, Path::new("/nowhere/journal.json"), "nobody").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
         assert_eq!(zombies(), 0);
+    }
+
+    #[test]
+    fn a_guard_that_says_nothing_is_not_waited_for_longer_than_it_may_take() {
+        let mut command = Command::new("sleep");
+        let command = command.arg("60").stdout(Stdio::piped());
+        let mut child = command.spawn().expect("sleep");
+        let began = Instant::now();
+        let waited = wait_until_ready(&mut child, Duration::from_millis(50));
+        assert!(began.elapsed() < Duration::from_secs(30));
+        child.kill().expect("killed");
+        child.wait().expect("ended");
+        assert_eq!(waited.unwrap_err().kind(), ErrorKind::TimedOut);
     }
 }
