@@ -28,12 +28,26 @@ pub(crate) fn listen_at(path: &Path, mode: u32, group: Option<u32>) -> io::Resul
     }
     let fd = new_socket(SockFlag::empty())?;
     bind(fd.as_raw_fd(), &UnixAddr::new(path)?)?;
-    chown(path, None, group)?;
+    if let Some(group) = group {
+        give_to(path, group)?;
+    }
     fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
     listen(&fd, Backlog::new(64)?)?;
     let listener = UnixListener::from(fd);
     listener.set_nonblocking(true)?;
     Ok(listener)
+}
+
+/// To a group that the daemon is in that needs no right.
+fn give_to(path: &Path, group: u32) -> io::Result<()> {
+    chown(path, None, Some(group)).map_err(|cause| {
+        let remedy = match cause.kind() {
+            io::ErrorKind::PermissionDenied => ", which needs CAP_CHOWN or a daemon of that group",
+            _ => "",
+        };
+        let what = format!("it is to be of group {group}{remedy}: {cause}");
+        io::Error::new(cause.kind(), what)
+    })
 }
 
 /// Who is at the other end, by the kernel's word.
