@@ -4,6 +4,7 @@
 //! mistypes a right must be told the file, the line and the key, and an unknown key must never
 //! pass for a restriction that holds.
 
+mod files;
 mod read;
 mod values;
 

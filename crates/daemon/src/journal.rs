@@ -166,11 +166,16 @@ pub fn read(path: &Path, host: &Host) -> Result<Option<Content>, JournalError> {
     Ok(Some(content).filter(|content| content.boot == boot_id(host)))
 }
 
+/// The file as which a journal is written before it takes its place.
+pub fn written_first(path: &Path) -> PathBuf {
+    path.with_extension("new")
+}
+
 /// Writes a new file beside the old one and puts it in its place, each step on the disk before
 /// the next.
 fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("/"));
-    let new = path.with_extension("new");
+    let new = written_first(path);
     let mut file = OpenOptions::new()
         .write(true)
         .create(true)

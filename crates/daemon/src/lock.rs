@@ -35,9 +35,7 @@ impl Lock {
     ///
     /// [`LockError::Taken`] when another process still has it, else why there can be none.
     pub fn take(path: &Path, wait: Duration) -> Result<Self, LockError> {
-        let mut name = path.as_os_str().to_owned();
-        name.push(".lock");
-        let path = PathBuf::from(name);
+        let path = path_of(path);
         let io = |cause| LockError::Io {
             path: path.clone(),
             cause,
@@ -63,4 +61,11 @@ impl Lock {
             std::thread::sleep(PAUSE);
         }
     }
+}
+
+/// The file that is locked for `path`.
+pub fn path_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    PathBuf::from(name)
 }

@@ -48,6 +48,17 @@ or lock to be had; 74 the journal is damaged or not safe; 75 another bobtaild is
 77 a lever could not be put back; 78 the configuration is wrong
 ";
 
+/// What it is to do instead of serving, of which a command line names one.
+const ORDERS: [&str; 7] = [
+    "check-config",
+    "restore",
+    "stand-guard",
+    "guard-of",
+    "keep",
+    "examine",
+    "offers",
+];
+
 #[derive(Default)]
 struct Options {
     config: Option<PathBuf>,
@@ -93,7 +104,16 @@ fn main() -> ExitCode {
 fn options() -> Result<Options, lexopt::Error> {
     let mut options = Options::default();
     let mut arguments = lexopt::Parser::from_env();
+    let mut order: Option<&str> = None;
     while let Some(argument) = arguments.next()? {
+        if let Long(name) = argument
+            && let Some(named) = ORDERS.into_iter().find(|order| *order == name)
+            && let Some(before) = order.replace(named).filter(|before| *before != named)
+        {
+            let what =
+                format!("--{before} and --{named} are two orders, of which one is carried out");
+            return Err(what.into());
+        }
         match argument {
             Long("config") => options.config = Some(arguments.value()?.into()),
             Long("socket") => options.socket = Some(arguments.value()?.into()),
@@ -156,6 +176,9 @@ fn run(options: Options) -> (u8, String) {
     };
     config.socket = options.socket.unwrap_or(config.socket);
     config.journal = options.journal.unwrap_or(config.journal);
+    if let Some(what) = config.clash() {
+        return (78, format!("{}: {what}", path.display()));
+    }
     match options.only {
         Only::CheckConfig => (0, format!("{}: sound\n", path.display())),
         Only::Restore => {

@@ -52,6 +52,76 @@ fn a_configuration_is_checked_without_touching_anything() {
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 0);
 }
 
+#[test]
+fn what_checks_and_what_guards_are_not_asked_for_at_once() {
+    let folder = folder::Folder::new();
+    let path = folder.0.join("b.toml");
+    fs::write(&path, "").unwrap();
+    let config = ["--config", path.to_str().unwrap()];
+    for (one, other) in [
+        ("--check-config", "--stand-guard"),
+        ("--stand-guard", "--check-config"),
+        ("--check-config", "--restore"),
+        ("--restore", "--stand-guard"),
+    ] {
+        let output = bobtaild(&[one, config[0], config[1], other]);
+        assert_eq!(output.status.code(), Some(64), "{one} {other}");
+        let line = format!(
+            "bobtaild: {one} and {other} are two orders, of which one is carried out; see bobtaild --help\n"
+        );
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), line);
+    }
+    let keep = ["--keep", "/nowhere", "--check-config"];
+    assert_eq!(bobtaild(&keep).status.code(), Some(64));
+}
+
+#[test]
+fn files_that_are_one_are_refused_however_they_are_named() {
+    let folder = folder::Folder::new();
+    let path = folder.0.join("b.toml");
+    let journal = folder.0.join("state.json");
+    let socket = folder.0.join("state.new");
+    fs::write(&path, format!("journal = {journal:?}")).unwrap();
+    let check = |socket: &Path| {
+        let (path, socket) = (path.to_str().unwrap(), socket.to_str().unwrap());
+        bobtaild(&["--check-config", "--config", path, "--socket", socket])
+    };
+    // The journal is written beside itself first.
+    for socket in [&socket, &journal, &folder.0.join("../state.json")] {
+        let output = check(socket);
+        let said = String::from_utf8(output.stderr).unwrap();
+        if socket.ends_with("../state.json") {
+            assert_eq!(output.status.code(), Some(0), "{said}");
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(78), "{said}");
+        assert_eq!(said.matches('\n').count(), 1, "{said}");
+        assert!(said.contains(journal.to_str().unwrap()), "{said}");
+        assert!(said.contains(socket.to_str().unwrap()), "{said}");
+    }
+    assert_eq!(check(&folder.0.join("state.sock")).status.code(), Some(0));
+}
+
+#[test]
+fn a_unit_does_not_start_again_what_cannot_run() {
+    let unit = include_str!("../../../packaging/bobtaild.service");
+    let values = |key: &str| -> Vec<&str> {
+        let lines = unit.lines().filter_map(|line| line.strip_prefix(key));
+        let lines = lines.filter_map(|line| line.strip_prefix('='));
+        lines.flat_map(str::split_whitespace).collect()
+    };
+    // As the guide tells them: usage, a damaged journal, another bobtaild, the configuration.
+    assert_eq!(values("RestartPreventExitStatus"), ["64", "74", "75", "78"]);
+    assert_ne!(values("StartLimitIntervalSec"), ["0"], "without end");
+    assert_eq!(values("StartLimitBurst").len(), 1);
+    assert_eq!(
+        values("ExecStartPre").len(),
+        0,
+        "the daemon checks by itself"
+    );
+    assert_eq!(values("LimitNOFILE"), ["65536"]);
+}
+
 /// A step of the wall clock has nothing to act on: nothing that decides about a lever, holds one
 /// or moves one reads it.
 #[test]

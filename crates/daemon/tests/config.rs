@@ -117,6 +117,36 @@ fn what_is_wrong_is_told_with_line_and_key() {
             "b.toml:2: allow[0].users: there is no user \"no such user\"",
         ),
         (
+            "socket = \"/a/b\"\njournal = \"/a/./b\"",
+            "b.toml:2: journal: the journal \"/a/./b\" and the socket \"/a/b\" want the same file \
+             \"/a/b\"",
+        ),
+        (
+            "journal = \"/a/b.json\"\nsocket = \"/a/b.new\"",
+            "b.toml:1: journal: the journal \"/a/b.json\" and the socket \"/a/b.new\" want the same \
+             file \"/a/b.new\"",
+        ),
+        (
+            "socket = \"/run/bobtail/journal.json.lock\"",
+            "b.toml:1: socket: the journal \"/run/bobtail/journal.json\" and the socket \
+             \"/run/bobtail/journal.json.lock\" want the same file \
+             \"/run/bobtail/journal.json.lock\"",
+        ),
+        (
+            "journal = \"/a/b.new\"",
+            "b.toml:1: journal: \"/a/b.new\" is what a journal is written as before it is one",
+        ),
+        (
+            "[[allow]]\nusers = [1]\nlevers = [\n\"burst\",\n\"emulated\"]",
+            "b.toml:5: allow[0].levers: \"emulated\" is imitated for one command of bobtail boost, \
+             and no configuration can give it",
+        ),
+        (
+            "[lever.emulated]",
+            "b.toml:1: lever.emulated: \"emulated\" is imitated for one command of bobtail boost, \
+             and no configuration can give it",
+        ),
+        (
             "[lever.turbo]",
             "b.toml:1: lever.turbo: \"turbo\" is not a lever (cpufreq-userspace, cpufreq-min-max, \
              energy-preference, intel-min-perf, uclamp, quota, burst, emulated)",

@@ -72,6 +72,14 @@ fn read(document: &DeTable) -> Result<Config, Wrong> {
             });
         }
     }
+    if let Some(what) = config.clash() {
+        let named = ["journal", "socket"]
+            .into_iter()
+            .find_map(|key| Some((key, document.get(key)?.span().start)));
+        let (key, at) = named.unwrap_or(("journal", 0));
+        let key = key.to_owned();
+        return Err(Wrong { at, key, what });
+    }
     Ok(config)
 }
 
@@ -81,6 +89,7 @@ fn levers(value: &Value) -> Result<Vec<(LeverKind, Asked)>, Wrong> {
     for (name, table_of) in table("lever", value)? {
         let key = format!("lever.{}", name.get_ref());
         let lever = lever_named(&key, name.get_ref(), name.span().start)?;
+        served(&key, lever, name.span().start)?;
         let mut asked = Asked::default();
         for (name, value) in table(&key, table_of)? {
             let key = format!("{key}.{}", name.get_ref());
@@ -134,10 +143,25 @@ fn rule(prefix: &str, whole: &Value, levers: &[(LeverKind, Asked)]) -> Result<Ru
     Ok(rule)
 }
 
+/// That a daemon with a configuration can have this lever.
+fn served(key: &str, lever: LeverKind, at: usize) -> Result<(), Wrong> {
+    if lever != LeverKind::Emulated {
+        return Ok(());
+    }
+    Err(Wrong {
+        at,
+        key: key.to_owned(),
+        what: format!(
+            "\"{lever}\" is imitated for one command of bobtail boost, and no configuration can give it"
+        ),
+    })
+}
+
 /// A lever that a rule may give. One that holds a frequency of its own takes the CPU's speed from
 /// its governor, which nobody but the administrator may want.
 fn allowed(key: &str, value: &Value, levers: &[(LeverKind, Asked)]) -> Result<LeverKind, Wrong> {
     let lever = lever(key, value)?;
+    served(key, lever, value.span().start)?;
     let has_base = |(kind, asked): &(LeverKind, Asked)| *kind == lever && asked.base.is_some();
     if lever == LeverKind::CpufreqUserspace && !levers.iter().any(has_base) {
         let what = format!(
