@@ -3,22 +3,24 @@
 //! Time comes in as a number that only grows, so that tests need no waiting and a step of the
 //! wall clock has nothing to act on.
 
+mod finding;
+mod refusing;
+
 use std::collections::BTreeMap;
-use std::io;
 use std::time::Duration;
 
-use bobtail_control::{ControlError, Domain, Range, Unit};
+use bobtail_control::{Domain, Range, Unit};
 use bobtail_policy::Speed;
 
 use crate::claims::{Claims, ClientId};
 use crate::config::Config;
 use crate::holdings::{HoldError, HoldingId, Holdings, Raised};
-use crate::levers::Spot;
 use crate::log::Log;
 use crate::owner::Owner;
 use crate::protocol::{Answer, Frame, Offer, Refusal, Request, VERSION, Want};
 use crate::rights::{self, Bounds, Peer};
 use crate::session::Session;
+use refusing::{Refused, refusal_of};
 
 /// The daemon without its sockets.
 #[derive(Debug)]
@@ -39,9 +41,6 @@ pub struct Reply {
     pub frame: Option<Frame>,
     pub ends: bool,
 }
-
-/// A request that is not granted, with the kernel's error number if there is one.
-type Refused = (Refusal, u32);
 
 impl Service {
     pub fn new(config: Config, holdings: Holdings) -> Self {
@@ -341,85 +340,6 @@ impl Service {
             self.unasked.push((client, frame));
         }
     }
-
-    /// The holding that a client may move, and how far.
-    fn find(
-        &mut self,
-        client: ClientId,
-        want: Want,
-        now: Duration,
-    ) -> Result<(HoldingId, Bounds), Refused> {
-        let Some(session) = self.sessions.get(&client) else {
-            return Err((Refusal::NotAllowed, 0));
-        };
-        let peer = session.peer;
-        let allowed = |config: &Config, domain: &Domain| {
-            rights::bounds(config, &peer, want.lever, domain).ok_or((Refusal::NotAllowedHere, 0))
-        };
-        let spot = self.spot(client, want, now)?;
-        // Before anything is opened for someone who may not have it.
-        let may = allowed(&self.config, &spot.domain());
-        if let Err(refused) = may {
-            // It may have been allowed where its process was before.
-            self.end_claims(client, want, None, now);
-            return Err(refused);
-        }
-        if self.config.without_effect.contains(&want.lever) {
-            return Err((Refusal::SpeedOff, 0));
-        }
-        self.remember(client, want, &spot);
-        if self.holdings.held(want.lever, &spot).is_none() && !self.may_open_more(peer.uid) {
-            return Err((Refusal::TooManyClaims, 0));
-        }
-        let opened = (self.config.asked(want.lever), peer.uid);
-        let found = self
-            .holdings
-            .find(want.lever, &spot, opened, now, &mut self.log);
-        let id = match found {
-            Ok(id) => id,
-            Err(error) => {
-                self.log.line(now, &error);
-                return Err((unopened(&error), errno_of(&error)));
-            }
-        };
-        let view = self.holdings.view(id).ok_or((Refusal::NoLever, 0))?;
-        Ok((id, allowed(&self.config, view.domain)?))
-    }
-
-    /// Whether one more lever may be opened for a user: no more than his connections may claim. By
-    /// user and not by connection, since a lever stays open for a while when its client has left.
-    fn may_open_more(&self, user: u32) -> bool {
-        let of_user = |session: &&Session| session.peer.uid == user;
-        let connections = self.sessions.values().filter(of_user).count();
-        self.holdings.opened_by(user) < connections * self.config.max_claims as usize
-    }
-
-    /// What the client's target is now; what it claimed by one that is no longer its own ends.
-    fn spot(&mut self, client: ClientId, want: Want, now: Duration) -> Result<Spot, Refused> {
-        let Some(session) = self.sessions.get(&client) else {
-            return Err((Refusal::NotAllowed, 0));
-        };
-        let (host, owner) = (self.holdings.host(), session.owner);
-        let is_still = |spot: &&Spot| spot.is_still(host, want.lever, &owner);
-        if let Some(spot) = session.spots.get(&want).filter(is_still) {
-            return Ok(spot.clone());
-        }
-        let found = Spot::of(host, want.lever, want.target, &owner);
-        found.map_err(|error| {
-            self.log.line(now, &error);
-            self.end_claims(client, want, None, now);
-            (Refusal::NoLever, errno_of(&error))
-        })
-    }
-
-    fn remember(&mut self, client: ClientId, want: Want, spot: &Spot) {
-        let places = self.config.max_claims as usize;
-        if let Some(session) = self.sessions.get_mut(&client)
-            && (session.spots.len() < places || session.spots.contains_key(&want))
-        {
-            session.spots.insert(want, spot.clone());
-        }
-    }
 }
 
 /// What clients see of a domain: those with the same number move together.
@@ -440,49 +360,5 @@ fn grantable(value: u32, bounds: &Bounds, range: &Range) -> u32 {
         Unit::Khz => value,
         _ if value >= range.peak => range.peak,
         _ => range.base,
-    }
-}
-
-/// A lever that is there and misses its speed is worth another try, one that is missing is not.
-fn unopened(error: &ControlError) -> Refusal {
-    match error {
-        ControlError::Off { .. } | ControlError::NoEffect { .. } => Refusal::SpeedOff,
-        _ => Refusal::NoLever,
-    }
-}
-
-fn refusal_of(error: &HoldError) -> Refused {
-    match error {
-        HoldError::Lever(error) => (Refusal::LeverFailed, errno_of(error)),
-        HoldError::Journal(_) => (Refusal::NoJournal, 0),
-        HoldError::InTrouble | HoldError::BackingOff => (Refusal::LeverFailed, 0),
-    }
-}
-
-fn errno_of(error: &ControlError) -> u32 {
-    if error.is_anothers() {
-        return nix::libc::EBUSY as u32;
-    }
-    let errno = error.cause().and_then(io::Error::raw_os_error);
-    errno.unwrap_or_default() as u32
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use bobtail_control::LeverKind;
-
-    #[test]
-    fn a_lever_that_misses_its_speed_is_not_one_that_is_missing() {
-        let lever = LeverKind::Emulated;
-        let off = ControlError::Off {
-            lever,
-            expected: 0.65,
-            measured: 0.5,
-        };
-        assert_eq!(unopened(&off), Refusal::SpeedOff);
-        let why = "it is imitated for experiments only".to_owned();
-        let missing = ControlError::Unavailable { lever, why };
-        assert_eq!(unopened(&missing), Refusal::NoLever);
     }
 }

@@ -67,7 +67,8 @@ fn what_checks_and_what_guards_are_not_asked_for_at_once() {
         let output = bobtaild(&[one, config[0], config[1], other]);
         assert_eq!(output.status.code(), Some(64), "{one} {other}");
         let line = format!(
-            "bobtaild: {one} and {other} are two orders, of which one is carried out; see bobtaild --help\n"
+            "bobtaild: {one} and {other} are two orders, of which one is carried out; \
+             see bobtaild --help\n"
         );
         assert_eq!(String::from_utf8(output.stderr).unwrap(), line);
     }

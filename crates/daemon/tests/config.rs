@@ -123,8 +123,8 @@ fn what_is_wrong_is_told_with_line_and_key() {
         ),
         (
             "journal = \"/a/b.json\"\nsocket = \"/a/b.new\"",
-            "b.toml:1: journal: the journal \"/a/b.json\" and the socket \"/a/b.new\" want the same \
-             file \"/a/b.new\"",
+            "b.toml:1: journal: the journal \"/a/b.json\" and the socket \"/a/b.new\" want the \
+             same file \"/a/b.new\"",
         ),
         (
             "socket = \"/run/bobtail/journal.json.lock\"",
@@ -153,8 +153,8 @@ fn what_is_wrong_is_told_with_line_and_key() {
         ),
         (
             "[[allow]]\nusers = [1]\nlevers = [\"burst\",\n\"cpufreq-userspace\"]",
-            "b.toml:4: allow[0].levers: cpufreq-userspace holds the CPUs at its base while somebody \
-             claims it, and [lever.cpufreq-userspace] has none",
+            "b.toml:4: allow[0].levers: cpufreq-userspace holds the CPUs at its base while \
+             somebody claims it, and [lever.cpufreq-userspace] has none",
         ),
         (
             "[lever.burst]\nbase = 2\npeak = 1",

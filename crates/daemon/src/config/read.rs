@@ -152,7 +152,8 @@ fn served(key: &str, lever: LeverKind, at: usize) -> Result<(), Wrong> {
         at,
         key: key.to_owned(),
         what: format!(
-            "\"{lever}\" is imitated for one command of bobtail boost, and no configuration can give it"
+            "\"{lever}\" is imitated for one command of bobtail boost, and no configuration can \
+             give it"
         ),
     })
 }
@@ -165,7 +166,8 @@ fn allowed(key: &str, value: &Value, levers: &[(LeverKind, Asked)]) -> Result<Le
     let has_base = |(kind, asked): &(LeverKind, Asked)| *kind == lever && asked.base.is_some();
     if lever == LeverKind::CpufreqUserspace && !levers.iter().any(has_base) {
         let what = format!(
-            "{lever} holds the CPUs at its base while somebody claims it, and [lever.{lever}] has none"
+            "{lever} holds the CPUs at its base while somebody claims it, and [lever.{lever}] has \
+             none"
         );
         return Err(wrong(key, value, what));
     }
