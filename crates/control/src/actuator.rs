@@ -77,8 +77,9 @@ pub trait Actuator: std::fmt::Debug + Send {
         None
     }
 
-    /// Whether what a boost took is still to be given back, as of the last `apply`. Who lowers it
-    /// for good keeps it at base until nothing is, since undoing it forgets the account.
+    /// Whether what a boost took, or may still take, is to be given back, as of the last `apply`.
+    /// Who lowers it for good keeps it at base until nothing is, since undoing it forgets the
+    /// account.
     fn owes(&self) -> bool {
         false
     }

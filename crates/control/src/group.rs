@@ -2,6 +2,7 @@
 //!
 //! In containers these are the only levers. Both versions have the same two, under other names.
 
+pub mod assumed;
 pub mod burst;
 pub mod ledger;
 pub mod quota;

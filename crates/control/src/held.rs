@@ -62,6 +62,11 @@ impl Held {
         held
     }
 
+    /// Whether the lever was taken and is not known to be back.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.is_taken
+    }
+
     /// Puts a lever back that was taken, under its lock, and lets go of it if it is back. One
     /// whose CPU is offline is not: the CPU comes back with what was set.
     pub(crate) fn put_back(&mut self, host: &Host, saved: &SavedState) -> Restored {

@@ -1,7 +1,7 @@
 //! What a raised quota owes: how far the group may be ahead, and how it pays back where the kernel
 //! does not let its quota be lowered.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bobtail_control::group::CpuGroup;
 use bobtail_control::group::quota::Quota;
@@ -118,4 +118,62 @@ fn who_has_paid_all_back_is_raised_again() {
         std::thread::sleep(5 * MS);
     }
     assert_eq!(lever.apply(Speed::Peak).unwrap().value, 120_000);
+}
+
+/// A group whose use nobody counts.
+fn uncounted() -> FakeKernel {
+    let kernel = v1();
+    kernel.remove("sys/fs/cgroup/cpuacct");
+    kernel
+}
+
+#[test]
+fn each_write_fills_a_group_up_and_is_owed() {
+    let kernel = uncounted();
+    let mut lever = open(&kernel, Some(60_000_000));
+    for _ in 0..10 {
+        assert_eq!(lever.apply(Speed::Peak).unwrap().value, 120_000);
+        lever.apply(Speed::Base).unwrap();
+    }
+    lever.undo().unwrap();
+    lever.apply(Speed::Base).unwrap();
+    lever.apply(Speed::Base).unwrap();
+    let filled_us = kernel.refilled_us("sys/fs/cgroup/cpu/svc");
+    assert!(filled_us > 10 * 120_000 + 9 * 54_000, "{filled_us}");
+    // Some of it was paid back meanwhile, at a tenth of the quota.
+    let debt_ns = lever.debt_ns();
+    assert!(
+        debt_ns > filled_us * 990 && debt_ns < filled_us * 1010,
+        "{debt_ns}"
+    );
+}
+
+#[test]
+fn what_stands_already_is_not_written() {
+    let kernel = v1();
+    let mut lever = open(&kernel, None);
+    assert!(!lever.apply(Speed::Base).unwrap().is_changed);
+    lever.undo().unwrap();
+    assert!(!lever.owes());
+    assert!(kernel.writes().is_empty());
+    lever.apply(Speed::Peak).unwrap();
+    lever.apply(Speed::Base).unwrap();
+    lever.undo().unwrap();
+    assert_eq!(kernel.writes().len(), 2);
+}
+
+#[test]
+fn a_group_that_was_filled_up_owes_for_a_period() {
+    let kernel = v1();
+    let mut lever = open(&kernel, None);
+    lever.apply(Speed::Peak).unwrap();
+    lever.apply(Speed::Base).unwrap();
+    let lowered = Instant::now();
+    while lever.owes() {
+        std::thread::sleep(5 * MS);
+        lever.apply(Speed::Base).unwrap();
+    }
+    let owed = lowered.elapsed();
+    assert!(owed > 90 * MS, "{owed:?}");
+    assert_eq!(kernel.text(QUOTA), "60000");
 }

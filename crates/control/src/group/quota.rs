@@ -4,6 +4,7 @@
 //! to "no quota" and back: that patches the kernel's code and takes ms. Whoever drives this lever
 //! must live outside the group: a throttled process cannot ask for anything.
 
+mod paying;
 mod self_test;
 
 use bobtail_policy::Speed;
@@ -12,6 +13,7 @@ use crate::actuator::{Actuator, Applied, SelfTest};
 use crate::error::ControlError;
 use crate::gauge::Gauge;
 use crate::group::CpuGroup;
+use crate::group::assumed::AssumedUse;
 use crate::group::ledger::Ledger;
 use crate::group::repayment::Repayment;
 use crate::held::Held;
@@ -43,9 +45,13 @@ pub struct Quota {
     repayment: Option<Repayment>,
     /// The group came to what it may owe, and has not paid all of it back.
     is_refused: bool,
-    /// Where nobody keeps an account of the group's use: the most that it can have been.
-    assumed_used_ns: u64,
+    /// Where nobody keeps an account of the group's use.
+    assumed: AssumedUse,
     last_ns: u64,
+    /// When the group was filled up last by a write.
+    written_ns: Option<u64>,
+    /// The quota that the group goes back to.
+    before_us: u32,
     now: Option<u32>,
 }
 
@@ -113,8 +119,10 @@ impl Quota {
             repayment: None,
             is_refused: false,
             period_us,
-            assumed_used_ns: 0,
+            assumed: AssumedUse::default(),
             last_ns: 0,
+            written_ns: None,
+            before_us: quota_us,
             now: None,
             group: group.clone(),
             host: host.clone(),
@@ -129,83 +137,17 @@ impl Quota {
     fn settle(&mut self) -> Result<(), ControlError> {
         let now_ns = syscalls::now_ns();
         let elapsed_ns = now_ns.saturating_sub(self.last_ns);
-        if let (Some(quota_us), true) = (self.now, self.last_ns > 0) {
-            let most_ns = u128::from(elapsed_ns) * u128::from(quota_us);
-            let most_ns = most_ns / u128::from(self.period_us.max(1));
-            let most_ns = u64::try_from(most_ns).unwrap_or(u64::MAX);
-            self.assumed_used_ns = self.assumed_used_ns.saturating_add(most_ns);
+        if self.last_ns > 0 {
+            // Also while it is not held: the group goes on with what it had before.
+            let quota_us = self.now.unwrap_or(self.before_us);
+            self.assumed.pass(elapsed_ns, quota_us, self.period_us);
         }
         let used_ns = self.group.used_ns(&self.host)?;
         self.last_ns = now_ns;
-        self.ledger
-            .settle(now_ns, used_ns.unwrap_or(self.assumed_used_ns));
+        let used_ns = used_ns.unwrap_or(self.assumed.used_ns());
+        self.ledger.settle(now_ns, used_ns);
         Ok(())
     }
-
-    /// What the account allows of a value.
-    fn allowed(&mut self, value: u32) -> Result<u32, ControlError> {
-        let base = self.lever.range.base;
-        if self.ledger.debt_ns() == 0 {
-            self.repayment = None;
-            self.is_refused = false;
-        }
-        // A group that pays only by what it leaves unused would else be raised as soon as it has
-        // left a little.
-        let pays_by_rest = self.repayment.is_some_and(|one| one.value_us == base);
-        let is_barred = self.is_refused && pays_by_rest;
-        if value > base && self.ledger.has_credit() && !is_barred {
-            return Ok(value);
-        }
-        if self.ledger.debt_ns() == 0 {
-            return Ok(value.min(base));
-        }
-        self.is_refused |= !self.ledger.has_credit();
-        Ok(value.min(self.repay()?.value_us))
-    }
-
-    /// How what is owed is paid back, as it stands or looked at anew.
-    fn repay(&mut self) -> Result<Repayment, ControlError> {
-        let (range, now_ns) = (&self.lever.range, self.last_ns);
-        let stands = self
-            .repayment
-            .filter(|one| !one.is_to_be_read(range.base, now_ns));
-        let repayment = match stands {
-            Some(repayment) => repayment,
-            None => Repayment::read(&self.host, &self.group, range, self.period_us, now_ns)?,
-        };
-        self.repayment = Some(repayment);
-        Ok(repayment)
-    }
-
-    /// Writes a value, or the base where the kernel refuses to go below it: a burst, or a group
-    /// inside, may have grown since the floor was read. What is set then.
-    fn write(&mut self, value: u32) -> Result<u32, ControlError> {
-        let base = self.lever.range.base;
-        match self.write_if_changed(value) {
-            Err(error) if value < base && is_invalid(&error) => {
-                self.repayment = Some(Repayment::at_base(base, self.last_ns));
-                self.write_if_changed(base)?;
-                Ok(base)
-            }
-            outcome => outcome.map(|()| value),
-        }
-    }
-
-    fn write_if_changed(&mut self, value: u32) -> Result<(), ControlError> {
-        if self.now != Some(value) {
-            self.knob.write_number(value.into())?;
-            self.now = Some(value);
-        }
-        Ok(())
-    }
-}
-
-/// The kernel's word for a quota that burst, period or other groups do not allow.
-fn is_invalid(error: &ControlError) -> bool {
-    let ControlError::Write { cause, .. } = error else {
-        return false;
-    };
-    cause.raw_os_error() == Some(libc::EINVAL)
 }
 
 impl Actuator for Quota {
@@ -223,7 +165,11 @@ impl Actuator for Quota {
         let wanted = self.lever.range.value(KIND, speed)?;
         self.settle()?;
         let allowed = self.allowed(wanted)?;
-        self.held.take(&self.host, &self.saved)?;
+        if !self.held.is_taken() {
+            self.held.take(&self.host, &self.saved)?;
+            // Not written where it stands: that would fill the group up.
+            self.now = Some(self.before_us);
+        }
         let before = self.now;
         let value = self.write(allowed)?;
         let is_changed = before != Some(value);
@@ -236,7 +182,21 @@ impl Actuator for Quota {
     }
 
     fn put_back(&mut self, host: &Host) -> Restored {
+        if !self.held.is_taken() {
+            return Restored::default();
+        }
+        // Where it fails the group is gone, or that is found out by what follows.
+        drop(self.settle());
         self.now = None;
+        if self.saved.check_unchanged(host).is_ok() {
+            // Written once more, it would fill the group up.
+            self.held.let_go();
+            return Restored {
+                restored: 1,
+                ..Restored::default()
+            };
+        }
+        self.fill_up(self.before_us);
         self.held.put_back(host, &self.saved)
     }
 
@@ -255,6 +215,7 @@ impl Actuator for Quota {
         self.ledger = Ledger::new(base, self.period_us, self.ledger.debt_max_ns());
         self.repayment = None;
         self.is_refused = false;
+        self.written_ns = None;
         let test = outcome?;
         undone?;
         Ok(test)
@@ -265,7 +226,7 @@ impl Actuator for Quota {
     }
 
     fn owes(&self) -> bool {
-        self.ledger.debt_ns() > 0
+        self.ledger.debt_ns() > 0 || self.is_filled_up()
     }
 }
 

@@ -96,6 +96,10 @@ impl Holding {
             return;
         }
         let is_raised = matches!(self.state, State::Raised { .. } | State::Owing { .. });
+        if is_raised && self.is_kept_at_base(now) {
+            self.failures += 1;
+            return;
+        }
         if !is_raised || self.put_down(host, now, log).is_err() {
             return;
         }
@@ -158,16 +162,23 @@ impl Holding {
         log: &mut Log,
     ) -> Result<(), HoldError> {
         self.raised_time.set(false, now);
-        let is_held = !self.is_back();
-        if let (true, Some(upkeep_ns)) = (is_held, self.actuator.upkeep_ns()) {
-            let is_kept = self.actuator.apply(Speed::Base).is_ok() && self.actuator.owes();
-            if is_kept {
-                let upkeep_at = now + Duration::from_nanos(upkeep_ns);
-                self.state = State::Owing { upkeep_at };
-                return Ok(());
-            }
+        if !self.is_back() && self.is_kept_at_base(now) {
+            return Ok(());
         }
         self.put_down(host, now, log)
+    }
+
+    /// Keeps it at base as long as it owes what it took; false where it is to be put back.
+    fn is_kept_at_base(&mut self, now: Duration) -> bool {
+        let Some(upkeep_ns) = self.actuator.upkeep_ns() else {
+            return false;
+        };
+        if self.actuator.apply(Speed::Base).is_err() || !self.actuator.owes() {
+            return false;
+        }
+        let upkeep_at = now + Duration::from_nanos(upkeep_ns);
+        self.state = State::Owing { upkeep_at };
+        true
     }
 
     /// Puts it back; what the actuator cannot do now is tried again, and stays held until then.
