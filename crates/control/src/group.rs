@@ -18,6 +18,22 @@ const V1_MOUNTS: [&str; 2] = ["cpu", "cpu,cpuacct"];
 const V1_USAGE_MOUNTS: [&str; 2] = ["cpuacct", "cpu,cpuacct"];
 const V2_MOUNTS: [&str; 2] = ["", "unified"];
 
+/// Where a group is in the hierarchies, without the leading `/`. Each of v1 has groups of its own,
+/// so that the account of CPU time may be another's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupPath {
+    /// Of the CPU controller.
+    pub settings: String,
+    account: String,
+}
+
+impl GroupPath {
+    fn new(settings: &str, account: &str) -> Self {
+        let [settings, account] = [settings, account].map(|path| path.trim_matches('/').to_owned());
+        Self { settings, account }
+    }
+}
+
 /// The CPU settings of one group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuGroup {
@@ -43,40 +59,44 @@ impl CpuGroup {
     ///
     /// When the process is gone, or its group has no CPU controller (as the root has none).
     pub fn of_process(host: &Host, kind: LeverKind, process: &str) -> Result<Self, ControlError> {
-        Self::find(host, kind, &Self::path_of_process(host, process)?)
+        Self::at(host, kind, &Self::path_of_process(host, process)?)
     }
 
-    /// The path of the group of a process, without the leading `/`, whether or not it has settings.
+    /// The path of the group of a process, whether or not it has settings.
     ///
     /// # Errors
     ///
     /// When the process is gone.
-    pub fn path_of_process(host: &Host, process: &str) -> Result<String, ControlError> {
+    pub fn path_of_process(host: &Host, process: &str) -> Result<GroupPath, ControlError> {
         let text = host.read(&Place::proc(format!("{process}/cgroup")))?;
         // `1:cpu,cpuacct:/path` in v1, `0::/path` in v2; v1 is in charge where both are there.
-        let mut unified = None;
-        for line in text.lines() {
-            let mut parts = line.splitn(3, ':').skip(1);
-            let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else {
-                continue;
-            };
-            if controllers.split(',').any(|controller| controller == "cpu") {
-                return Ok(path.trim_matches('/').to_owned());
-            }
-            if controllers.is_empty() {
-                unified = Some(path);
-            }
-        }
-        Ok(unified.unwrap_or_default().trim_matches('/').to_owned())
+        let of = |wanted: &str| {
+            text.lines().find_map(|line| {
+                let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+                let mut names = controllers.split(',');
+                names.any(|name| name == wanted).then_some(path)
+            })
+        };
+        let settings = of("cpu").or_else(|| of("")).unwrap_or_default();
+        Ok(GroupPath::new(settings, of("cpuacct").unwrap_or(settings)))
     }
 
-    /// The group of this path.
+    /// The group of this path, which is that of its account too.
     ///
     /// # Errors
     ///
     /// When it has no CPU controller.
     pub fn find(host: &Host, kind: LeverKind, path: &str) -> Result<Self, ControlError> {
-        let path = path.trim_matches('/').to_owned();
+        Self::at(host, kind, &GroupPath::new(path, path))
+    }
+
+    /// The group at these paths.
+    ///
+    /// # Errors
+    ///
+    /// When it has no CPU controller.
+    pub fn at(host: &Host, kind: LeverKind, paths: &GroupPath) -> Result<Self, ControlError> {
+        let path = paths.settings.clone();
         let has = |directory: &str, file: &str| {
             let place = Place::cgroup(join(directory, file));
             Ok::<_, ControlError>(host.read_if_there(&place)?.is_some())
@@ -85,11 +105,8 @@ impl CpuGroup {
             let directory = join(mount, &path);
             // Only the machine's own root has a release agent, and no quota can be set there.
             if has(&directory, "cpu.cfs_quota_us")? && !has(&directory, "release_agent")? {
-                let mut usage = V1_USAGE_MOUNTS.into_iter().map(|mount| join(mount, &path));
-                let has_usage =
-                    |directory: &String| matches!(has(directory, "cpuacct.usage"), Ok(true));
                 return Ok(Self {
-                    usage_directory: usage.find(has_usage),
+                    usage_directory: account_of(host, &paths.account)?,
                     version: Version::V1,
                     path,
                     directory,
@@ -131,9 +148,17 @@ impl CpuGroup {
         })
     }
 
-    /// Where a thread enters the group; none in v2, which moves whole processes.
-    fn tasks_place(&self) -> Option<Place> {
-        (self.version == Version::V1).then(|| self.place("tasks"))
+    /// Where a thread enters the group and its account; nowhere in v2, which moves whole processes.
+    fn tasks_places(&self) -> Vec<Place> {
+        if self.version == Version::V2 {
+            return vec![];
+        }
+        let account = self.usage_directory.iter();
+        let account = account.filter(|directory| **directory != self.directory);
+        let account = account.map(|directory| Place::cgroup(join(directory, "tasks")));
+        std::iter::once(self.place("tasks"))
+            .chain(account)
+            .collect()
     }
 
     /// Takes a thread, or with `is_process` a whole process, out of the group, to the root of its
@@ -254,6 +279,20 @@ fn why_not(host: &Host, path: &str) -> Result<String, ControlError> {
         (true, "") => "the process is in no control group but the root".to_owned(),
         (true, path) => format!("the control group /{path} is not to be seen from here"),
     })
+}
+
+/// The directory of v1's account of CPU time for a path of that hierarchy; none where there is
+/// no such account, or only that of the whole machine, which tells nothing of a group.
+fn account_of(host: &Host, path: &str) -> Result<Option<String>, ControlError> {
+    for mount in V1_USAGE_MOUNTS {
+        let directory = join(mount, path);
+        let has = |file: &str| host.read_if_there(&Place::cgroup(join(&directory, file)));
+        if has("cpuacct.usage")?.is_some() {
+            let is_machines = has("release_agent")?.is_some();
+            return Ok((!is_machines).then_some(directory));
+        }
+    }
+    Ok(None)
 }
 
 fn join(directory: &str, name: &str) -> String {

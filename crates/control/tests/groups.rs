@@ -1,14 +1,16 @@
 //! CPU quota and burst of control groups: v1, v2, the account of a raised quota, and this machine.
 
-use std::fs;
-use std::path::Path;
-
 use bobtail_control::gauge::WorkGauge;
 use bobtail_control::group::quota::Quota;
 use bobtail_control::group::{CpuGroup, burst};
 use bobtail_control::{Actuator, Asked, Domain, Host, LeverKind, SavedState};
 use bobtail_policy::Speed;
 use bobtail_testkit::fake_kernel::{FakeKernel, Fault};
+use real_group::RealGroup;
+
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "support/real_group.rs"]
+mod real_group;
 
 const V1_QUOTA: &str = "sys/fs/cgroup/cpu/svc/cpu.cfs_quota_us";
 const V2_QUOTA: &str = "sys/fs/cgroup/svc/cpu.max";
@@ -240,59 +242,11 @@ fn a_read_only_group_and_a_quota_that_ignores_are_told() {
     );
 }
 
-/// A child group of this machine's root, for this test alone; removed with its owner.
-struct RealGroup(&'static str);
-
-impl RealGroup {
-    const NAME: &'static str = "bobtail-control-test";
-
-    /// In whichever version this machine has its CPU controller.
-    fn create() -> Self {
-        let mounts = [
-            "/sys/fs/cgroup/cpu",
-            "/sys/fs/cgroup/cpu,cpuacct",
-            "/sys/fs/cgroup",
-        ];
-        let has_cpu = |mount: &&str| {
-            let controllers = fs::read_to_string(Path::new(mount).join("cgroup.controllers"));
-            let is_v2 = controllers.is_ok_and(|text| text.split_whitespace().any(|c| c == "cpu"));
-            is_v2 || Path::new(mount).join("cpu.cfs_quota_us").exists()
-        };
-        let mount = mounts.into_iter().find(has_cpu).expect("a CPU controller");
-        let group = Self(mount);
-        fs::create_dir_all(group.file("")).expect("a group needs root");
-        group
-    }
-
-    fn file(&self, name: &str) -> std::path::PathBuf {
-        Path::new(self.0)
-            .join(format!("{}-{}", Self::NAME, std::process::id()))
-            .join(name)
-    }
-
-    fn limit(&self, quota_us: u32) {
-        let v1 = self.file("cpu.cfs_quota_us");
-        let file = if v1.exists() {
-            v1
-        } else {
-            self.file("cpu.max")
-        };
-        fs::write(file, quota_us.to_string()).unwrap();
-    }
-}
-
-impl Drop for RealGroup {
-    fn drop(&mut self) {
-        fs::remove_dir(self.file("")).unwrap();
-    }
-}
-
 #[test]
 fn the_kernel_of_this_machine_takes_quota_and_burst_and_gets_them_back() {
-    let real = RealGroup::create();
+    let real = RealGroup::create("control-test");
     let host = Host::default();
-    let name = format!("{}-{}", RealGroup::NAME, std::process::id());
-    let group = CpuGroup::find(&host, LeverKind::Quota, &name).unwrap();
+    let group = CpuGroup::find(&host, LeverKind::Quota, &real.name).unwrap();
     let open = |asked| Quota::open(&host, &group, &asked, None);
     let told = open(Asked::default()).unwrap_err().to_string();
     assert!(told.contains("has no limit to raise"), "{told}");

@@ -177,3 +177,34 @@ fn a_group_that_was_filled_up_owes_for_a_period() {
     assert!(owed > 90 * MS, "{owed:?}");
     assert_eq!(kernel.text(QUOTA), "60000");
 }
+
+/// The value of a quota after this much was used by that group of the account's hierarchy, where
+/// the process is in another one of it than of the quota's.
+fn set_after_use_of(kernel: &FakeKernel, account: &str, user: &str) -> u32 {
+    let lines = format!("2:cpuacct:/{account}\n1:cpu:/svc\n0::/");
+    kernel.put("proc/self/cgroup", &lines);
+    let host = kernel.host();
+    let group = CpuGroup::of_process(&host, LeverKind::Quota, "self").unwrap();
+    let debt_max_us = Some(1_000_000);
+    let mut lever = Quota::open(&host, &group, &Asked::default(), debt_max_us).unwrap();
+    lever.apply(Speed::Peak).unwrap();
+    let used = format!("sys/fs/cgroup/cpuacct/{user}/cpuacct.usage");
+    kernel.put(used.replace("//", "/").as_str(), HOUR_NS);
+    lever.apply(Speed::Peak).unwrap().value
+}
+
+#[test]
+fn the_account_is_that_of_the_processs_own_group_in_its_hierarchy() {
+    let with_account = || {
+        let kernel = v1();
+        kernel.put("sys/fs/cgroup/cpuacct/apart/cpuacct.usage", "0");
+        kernel
+    };
+    assert_eq!(set_after_use_of(&with_account(), "apart", "apart"), 54_000);
+    assert_eq!(set_after_use_of(&with_account(), "apart", "svc"), 120_000);
+    // What the whole machine uses is nobody's debt.
+    let kernel = with_account();
+    kernel.put("sys/fs/cgroup/cpuacct/cpuacct.usage", "0");
+    kernel.put("sys/fs/cgroup/cpuacct/release_agent", "");
+    assert_eq!(set_after_use_of(&kernel, "", ""), 120_000);
+}

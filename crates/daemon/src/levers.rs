@@ -7,7 +7,7 @@
 
 use bobtail_control::emulated::{Emulated, Emulation};
 use bobtail_control::group::quota::Quota;
-use bobtail_control::group::{CpuGroup, burst};
+use bobtail_control::group::{CpuGroup, GroupPath, burst};
 use bobtail_control::survey::{self, Target};
 use bobtail_control::threads::start_of;
 use bobtail_control::topology::{cpus_online, frequency_domains};
@@ -23,8 +23,8 @@ pub enum Spot {
     Cpu(u32),
     /// All CPUs: of a lever that the machine has once, whichever CPU is named.
     Machine(Vec<u32>),
-    /// The control group of this path, which the client's process was in.
-    Group(String),
+    /// The control group that the client's process was in.
+    Group(GroupPath),
     /// A thread, by the daemon's number of it, and when it started (ticks since boot).
     Thread { thread: i32, started: u64 },
 }
@@ -84,7 +84,7 @@ impl Spot {
             (Self::Cpu(cpu), Domain::Cpus(cpus)) => cpus.contains(cpu),
             // CPUs come and go, and a lever of the whole machine remains the same.
             (Self::Machine(_), Domain::Cpus(_)) => true,
-            (Self::Group(path), Domain::Group(group)) => path == group,
+            (Self::Group(path), Domain::Group(group)) => path.settings == *group,
             (Self::Thread { thread, .. }, Domain::Thread(other)) => thread == other,
             _ => false,
         }
@@ -95,7 +95,7 @@ impl Spot {
         match self {
             Self::Cpu(cpu) => Domain::Cpus(vec![*cpu]),
             Self::Machine(cpus) => Domain::Cpus(cpus.clone()),
-            Self::Group(path) => Domain::Group(path.clone()),
+            Self::Group(path) => Domain::Group(path.settings.clone()),
             Self::Thread { thread, .. } => Domain::Thread(*thread),
         }
     }
@@ -182,7 +182,7 @@ pub fn open(
         }
         // What was found to be the client's is opened, and not what has its number by now.
         Spot::Group(path) => {
-            let group = CpuGroup::find(host, kind, path)?;
+            let group = CpuGroup::at(host, kind, path)?;
             return match kind {
                 LeverKind::Burst => Ok(Box::new(burst::open(host, &group, asked)?)),
                 _ => Ok(Box::new(Quota::open(host, &group, asked, None)?)),

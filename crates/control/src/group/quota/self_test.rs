@@ -12,9 +12,10 @@ use crate::host::{Host, Place};
 use crate::knob::Knob;
 use crate::lever::Range;
 
-/// How long the self-test looks, in periods: a window that is not the kernel's own may hold the
-/// quota of one period more.
+/// How long the self-test looks, in periods. The group uses as much in any window of whole periods,
+/// once it has used up what it had before and what the write of its quota has filled up.
 const TEST_PERIODS: u64 = 4;
+const PERIODS_BEFORE: u64 = 2;
 
 impl Quota {
     /// Base and peak in turn; what the test took and did is the caller's to undo.
@@ -60,15 +61,19 @@ impl Quota {
                 reads: reads.map_or("no limit".to_owned(), |reads| reads.to_string()),
             });
         }
-        let Some(tasks) = self.group.tasks_place() else {
+        let tasks = self.group.tasks_places();
+        if tasks.is_empty() {
             return Ok(None);
-        };
+        }
         let before = self.group.throttled(&self.host)?;
         let (host, group) = (&self.host, &self.group);
-        let window_ns = u64::from(self.period_us) * 1000 * TEST_PERIODS;
-        let cpus = gauge.share(KIND, window_ns, &|| enter(host, &tasks), &|| {
-            group.used_ns(host)
-        })?;
+        let period_ns = u64::from(self.period_us) * 1000;
+        let mut share = |periods| {
+            let enter = || enter(host, &tasks);
+            gauge.share(KIND, period_ns * periods, &enter, &|| group.used_ns(host))
+        };
+        share(PERIODS_BEFORE)?;
+        let cpus = share(TEST_PERIODS)?;
         let is_throttled = self.group.throttled(&self.host)? > before;
         Ok(cpus.map(|cpus| Taken { cpus, is_throttled }))
     }
@@ -82,7 +87,8 @@ struct Taken {
     is_throttled: bool,
 }
 
-/// Puts the calling thread into a group.
-fn enter(host: &Host, tasks: &Place) -> Result<(), ControlError> {
-    Knob::open(host, tasks.clone())?.write_number(0)
+/// Puts the calling thread into a group and into its account.
+fn enter(host: &Host, tasks: &[Place]) -> Result<(), ControlError> {
+    let mut each = tasks.iter();
+    each.try_for_each(|place| Knob::open(host, place.clone())?.write_number(0))
 }
