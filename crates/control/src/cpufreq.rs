@@ -58,23 +58,34 @@ fn leading_policies(
     Ok(leading)
 }
 
-/// The frequencies that all policies of a domain can run at; base is the lowest in use now.
-fn hardware_range(host: &Host, domain: &FrequencyDomain) -> Result<Range, ControlError> {
+/// The frequencies that all policies of a domain can run at; base is the highest floor of any.
+///
+/// The highest, because base is written to all of them, and the clock that they share runs at the
+/// highest request as it is: none gets below its own floor. Who tells no base of his own gets
+/// nothing below that either.
+fn hardware_range(
+    host: &Host,
+    domain: &FrequencyDomain,
+    is_base_told: bool,
+) -> Result<Range, ControlError> {
     let mut range = Range {
         unit: Unit::Khz,
         lowest: 0,
         highest: u32::MAX,
-        base: u32::MAX,
+        base: 0,
         peak: 0,
     };
     for &policy in &domain.policies {
         let read = |file| host.read_number::<u32>(&place(policy, file));
         range.lowest = range.lowest.max(read("cpuinfo_min_freq")?);
         range.highest = range.highest.min(read("cpuinfo_max_freq")?);
-        range.base = range.base.min(read("scaling_min_freq")?);
+        range.base = range.base.max(read("scaling_min_freq")?);
     }
     range.base = range.base.clamp(range.lowest, range.highest);
     range.peak = range.highest;
+    if !is_base_told {
+        range.lowest = range.base;
+    }
     Ok(range)
 }
 
@@ -158,7 +169,7 @@ fn range_with_room(
     domain: &FrequencyDomain,
     asked: &Asked,
 ) -> Result<Range, ControlError> {
-    let range = hardware_range(host, domain)?.narrowed(kind, asked)?;
+    let range = hardware_range(host, domain, asked.base.is_some())?.narrowed(kind, asked)?;
     let range = of_table(range, &table_of(host, domain)?);
     if range.base == range.peak {
         // Whoever has raised it is the reason, and may let go.

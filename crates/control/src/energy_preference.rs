@@ -43,10 +43,12 @@ pub fn open(
             "driver {driver} has no energy_performance_preference"
         ));
     };
+    let mut now = vec![];
     for &policy in &domain.policies {
         if host.read(&place(policy, "scaling_governor"))? == "performance" {
             return unavailable("the governor performance keeps the preference".to_owned());
         }
+        now.push(host.read(&place(policy, "energy_performance_preference"))?);
     }
     let is_offered = |word: &&str| offered.split_whitespace().any(|offered| offered == *word);
     let words: Vec<String> = WORDS
@@ -57,19 +59,21 @@ pub fn open(
     if words.len() < 2 {
         return unavailable(format!("it offers \"{offered}\""));
     }
-    let now = host.read(&place(first, "energy_performance_preference"))?;
     let position = |word: &str| words.iter().position(|other| other == word);
     let highest = words.len() as u32 - 1;
+    // The fastest of all, since it is written to all of them.
+    let bases = now.iter().map(|word| position(word).or(position(BASE)));
+    let base = bases.max().flatten().unwrap_or(0);
     let range = Range {
         unit: Unit::Preference,
         lowest: 0,
         highest,
-        base: position(&now).or(position(BASE)).unwrap_or(0) as u32,
+        base: base as u32,
         peak: highest,
     }
     .narrowed(KIND, asked)?;
     if range.base == range.peak {
-        return unavailable(format!("the preference is {now} already"));
+        return unavailable(format!("the preference is {} already", now.join(" and ")));
     }
     let lever = Lever {
         kind: KIND,

@@ -2,9 +2,11 @@
 
 use bobtail_control::cpufreq::min_max::CpufreqMinMax;
 use bobtail_control::cpufreq::userspace::CpufreqUserspace;
-use bobtail_control::{Actuator, Asked, ControlError, Place};
+use bobtail_control::topology::FrequencyDomain;
+use bobtail_control::{Actuator, Asked, ControlError, LeverKind, Place};
 use bobtail_policy::Speed;
-use one_cpu::{ClaimGauge, PAPER, file, one_cpu};
+use bobtail_testkit::fake_kernel::{FakeKernel, FakePolicy};
+use one_cpu::{ClaimGauge, PAPER, file, one_cpu, only_domain};
 
 #[allow(dead_code, reason = "other tests use the rest")]
 #[path = "support/one_cpu.rs"]
@@ -72,4 +74,90 @@ fn frequencies_between_those_of_a_table_are_the_next_ones_up() {
     assert_eq!(lever.apply(Speed::Base).unwrap().value, 2_800_000);
     let mut gauge = ClaimGauge::of(&kernel, 1.0);
     lever.self_test(&mut gauge).unwrap();
+}
+
+/// Hardware threads of one core, of which the second has a higher floor.
+fn unlike_siblings() -> (FakeKernel, FrequencyDomain) {
+    let kernel = FakeKernel::with_cpus(2);
+    for cpu in [0, 1] {
+        kernel.cpufreq(&FakePolicy::of_cpu(cpu));
+    }
+    kernel.siblings(&[0, 1]);
+    kernel.put(&of_cpu(1, "scaling_min_freq"), "1600000");
+    kernel.put(&of_cpu(1, "scaling_cur_freq"), "1600000");
+    let domain = only_domain(&kernel);
+    (kernel, domain)
+}
+
+fn of_cpu(cpu: u32, name: &str) -> String {
+    format!("sys/devices/system/cpu/cpufreq/policy{cpu}/{name}")
+}
+
+#[test]
+fn no_cpu_of_a_clock_gets_below_its_own_floor() {
+    for kind in [LeverKind::CpufreqMinMax, LeverKind::CpufreqUserspace] {
+        let (kernel, domain) = unlike_siblings();
+        let before = kernel.texts();
+        let asked = Asked::default();
+        let mut lever: Box<dyn Actuator> = match kind {
+            LeverKind::CpufreqMinMax => {
+                Box::new(CpufreqMinMax::open(&kernel.host(), &domain, &[0], &asked).unwrap())
+            }
+            _ => Box::new(CpufreqUserspace::open(&kernel.host(), &domain, &[0], &asked).unwrap()),
+        };
+        assert_eq!(lever.lever().range.base, 1_600_000, "{kind}");
+        let speeds = [
+            Speed::Base,
+            Speed::Khz(900_000),
+            Speed::Peak,
+            Speed::Khz(1),
+            Speed::Base,
+        ];
+        for speed in speeds {
+            let applied = lever.apply(speed).unwrap();
+            assert!(applied.value >= 1_600_000, "{kind} {speed:?}: {applied:?}");
+            for (cpu, floor) in [(0, 800_000), (1, 1_600_000)] {
+                let khz: u32 = kernel
+                    .text(&of_cpu(cpu, "scaling_cur_freq"))
+                    .parse()
+                    .unwrap();
+                assert!(khz >= floor, "{kind} {speed:?}: CPU {cpu} has {khz} kHz");
+                let min: u32 = kernel
+                    .text(&of_cpu(cpu, "scaling_min_freq"))
+                    .parse()
+                    .unwrap();
+                assert!(
+                    min >= floor,
+                    "{kind} {speed:?}: CPU {cpu} has a floor of {min} kHz"
+                );
+            }
+        }
+        lever.undo().unwrap();
+        let after = kernel.texts();
+        for cpu in [0, 1] {
+            for name in ["scaling_min_freq", "scaling_max_freq", "scaling_governor"] {
+                let path = std::path::Path::new("/fake").join(of_cpu(cpu, name));
+                assert_eq!(after[&path], before[&path], "{kind}: {}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_base_that_was_told_holds_for_all_cpus_of_a_clock() {
+    let (kernel, domain) = unlike_siblings();
+    let before = kernel.texts();
+    let asked = Asked {
+        base: Some(1_200_000),
+        ..Asked::default()
+    };
+    let mut lever = CpufreqMinMax::open(&kernel.host(), &domain, &[], &asked).unwrap();
+    lever.apply(Speed::Base).unwrap();
+    for cpu in [0, 1] {
+        for name in ["scaling_min_freq", "scaling_max_freq"] {
+            assert_eq!(kernel.text(&of_cpu(cpu, name)), "1200000");
+        }
+    }
+    lever.undo().unwrap();
+    assert_eq!(kernel.texts(), before);
 }

@@ -56,6 +56,28 @@ fn the_preference_moves_between_its_words_and_back() {
 }
 
 #[test]
+fn no_cpu_of_a_clock_gets_a_slower_preference_than_its_own() {
+    let (kernel, _) = pstate("intel_pstate");
+    kernel.put("sys/devices/system/cpu/online", "0-1");
+    kernel.siblings(&[0, 1]);
+    kernel.cpufreq(&FakePolicy {
+        driver: "intel_pstate",
+        governors: "performance powersave",
+        governor: "powersave",
+        ..FakePolicy::of_cpu(1)
+    });
+    kernel.put(PREFERENCE, "power");
+    let domain = frequency_domains(&kernel.host()).unwrap().remove(0);
+    let before = kernel.texts();
+    let mut lever = energy_preference::open(&kernel.host(), &domain, &Asked::default()).unwrap();
+    lever.apply(Speed::Base).unwrap();
+    let other = PREFERENCE.replace("policy0", "policy1");
+    assert_eq!(kernel.text(&other), "balance_performance");
+    lever.undo().unwrap();
+    assert_eq!(kernel.texts(), before);
+}
+
+#[test]
 fn a_preference_that_is_not_there_or_taken_is_told() {
     let refused = |kernel: &FakeKernel, domain: &FrequencyDomain| {
         let lever = energy_preference::open(&kernel.host(), domain, &Asked::default());
