@@ -155,6 +155,30 @@ fn what_a_quota_owes_is_paid_back_though_its_client_has_left() {
 }
 
 #[test]
+fn a_raise_that_fails_does_not_make_a_debt_forgotten() {
+    let mut desk = desk(&[LeverKind::Quota]);
+    // A long period, so that what is owed is not paid back before the test is over.
+    desk.kernel.group_v1("web", 900_000);
+    for group in ["web", "web/one"] {
+        let period = format!("sys/fs/cgroup/cpu/{group}/cpu.cfs_period_us");
+        desk.kernel.put(&period, "1000000");
+    }
+    desk.kernel.put(GROUP, "600000");
+    let client = desk.join();
+    raise(&mut desk, client, LeverKind::Quota, 0);
+    assert_eq!(desk.kernel.text(GROUP), "900000");
+    desk.kernel.put(USED, "590000000");
+    lower(&mut desk, client, LeverKind::Quota);
+    assert_eq!(desk.kernel.text(GROUP), "540000");
+    // The group around it has got less, so that the kernel refuses the peak.
+    desk.kernel
+        .put("sys/fs/cgroup/cpu/web/cpu.cfs_quota_us", "700000");
+    let answer = raise(&mut desk, client, LeverKind::Quota, 0);
+    assert_eq!(refusal(answer), Refusal::LeverFailed);
+    assert_eq!(desk.kernel.text(GROUP), "540000", "still paying back");
+}
+
+#[test]
 fn what_is_paid_back_is_let_go() {
     let mut desk = desk(&[LeverKind::Quota]);
     let client = desk.join();
