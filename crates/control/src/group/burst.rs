@@ -1,7 +1,9 @@
 //! Lets a control group save up unused quota and spend it later: the kernel's own account.
 //!
 //! The first thing to recommend in a container: it removes most throttling, without a boost, and
-//! nobody gets more than the limit in the long run.
+//! nobody gets more than the limit in the long run: as long as it is raised once. A write of it
+//! fills the group up as one of the quota does (`tg_set_cfs_bandwidth`), and this lever keeps no
+//! account, so that who moves it all the time lifts the limit.
 
 use crate::error::ControlError;
 use crate::group::CpuGroup;
