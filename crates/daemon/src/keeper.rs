@@ -5,6 +5,7 @@
 //! that a command starts one of its own instead of having a second way.
 
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use bobtail_control::group::CpuGroup;
 use bobtail_control::survey::{self, Choice, Family, LeverReport, Target, unavailable};
 use bobtail_control::topology::{cpus_online, parse_list};
 use bobtail_control::{Actuator, Asked, ControlError, Host, LeverKind, SelfTest, emulated};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::Serialize;
 
 use crate::claimed::Claimed;
@@ -105,7 +107,22 @@ pub fn keep(order: Order) -> Result<usize, ServerError> {
     server.tie_to_stdin(say_raised)?;
     say(&chosen);
     let left = server.run()?;
-    Ok(cleared(&folder, left))
+    // Who ends this by a signal may end the command too, which has yet to read what its service
+    // told.
+    Ok(if has_command() {
+        left
+    } else {
+        cleared(&folder, left)
+    })
+}
+
+/// Whether the command that started this is still there: it holds the other end of stdin.
+fn has_command() -> bool {
+    let stdin = std::io::stdin();
+    let mut polled = [PollFd::new(stdin.as_fd(), PollFlags::empty())];
+    let told = poll(&mut polled, PollTimeout::ZERO);
+    let ends = polled[0].revents().unwrap_or(PollFlags::empty());
+    told.is_ok() && !ends.contains(PollFlags::POLLHUP)
 }
 
 /// Each process of the command claims every clock of the machine, and moves them all at once: what

@@ -10,7 +10,7 @@ import { readDriverFiles, refusals } from '../cli/boost/driver-file';
 import { boostEnv } from '../cli/boost/environment';
 import { type Counted, latenciesOf, readLatencies, since } from '../cli/boost/latencies';
 import { type AskRaised, type Raised, raisedSince } from '../cli/boost/raised';
-import { NOTHING_SEEN, summarize } from '../cli/boost/summary';
+import { LOST_SHARE_MAX, NOTHING_SEEN, summarize } from '../cli/boost/summary';
 import { type Listening, readListening } from '../cli/record/agent-files';
 import { LoadCommand } from '../cli/record/load-command';
 import type { ProcessGroup } from '../cli/record/process-group';
@@ -160,9 +160,9 @@ class DrivenRun {
 
   /** Why it was not boosted for a part of the time. */
   #loss(): string | undefined {
-    const files = readDriverFiles(this.#folder.told);
-    const holds = files.flatMap((file) => ('hold' in file ? [file.hold.lost] : []));
-    return holds.find((why) => why !== null) ?? undefined;
+    const files = readDriverFiles(this.#folder.told).filter((file) => 'hold' in file);
+    const lost = files.find(({ counters, ranNs }) => counters.lostNs > LOST_SHARE_MAX * ranNs);
+    return lost?.hold.lost ?? undefined;
   }
 
   #boosted(raised: readonly Raised[]): Boosted {

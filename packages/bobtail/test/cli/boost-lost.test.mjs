@@ -22,9 +22,9 @@ function onTree(tree, policy) {
 }
 
 /** Ends its bobtaild for good; how the boost ended some seconds later. */
-async function loseKeeper(run) {
+async function loseKeeper(run, signal = 'SIGKILL') {
   await sleep(1_000);
-  process.kill(run.keeper, 'SIGKILL');
+  process.kill(run.keeper, signal);
   await until('it is told', () => run.seen.stderr.includes('not boosted since now: '));
   const [line] = run.seen.stderr.split('\n').filter((one) => one.includes('since now'));
   assert.equal(await load(run.port, { count: 3 }), 3, 'the service goes on');
@@ -33,14 +33,18 @@ async function loseKeeper(run) {
   return { line, ...(await run.ended), summary: run.summary() };
 }
 
-for (const quiet of [[], ['-q']]) {
-  test(`a bobtaild that is killed is told when it is ${quiet.join('')}`, async (t) => {
+for (const [quiet, signal] of [
+  [[], 'SIGKILL'],
+  [['-q'], 'SIGKILL'],
+  [[], 'SIGTERM'],
+]) {
+  test(`a bobtaild that ends is told when it does (${quiet.join('')} ${signal})`, async (t) => {
     const tree = makeTree(makeFolder(t), [[0], [1]], USERSPACE);
     const run = await startBoosted(t, {
       args: [...quiet, ...onTree(tree, 'static:peak')],
       script: WELL,
     });
-    const { code, stderr, line, summary } = await loseKeeper(run);
+    const { code, stderr, line, summary } = await loseKeeper(run, signal);
     assert.match(
       line,
       /^bobtail: not boosted since now: cpufreq-userspace is not available: .*bobtaild/,
@@ -57,6 +61,18 @@ for (const quiet of [[], ['-q']]) {
     assert.equal(tree.khz(), BASE);
   });
 }
+
+test('what was done is told though bobtaild is ended with the command', async (t) => {
+  const tree = makeTree(makeFolder(t), [[0], [1]], USERSPACE);
+  const run = await startBoosted(t, { args: onTree(tree, 'static:peak'), script: WELL });
+  await sleep(1_000);
+  for (const pid of [run.keeper, run.child.pid]) process.kill(pid, 'SIGTERM');
+  const { stderr } = await run.ended;
+  const { lever, counters, boostedShare } = run.summary();
+  assert.deepEqual([lever, counters.boosts], ['cpufreq-userspace', 1], stderr);
+  assert.ok(boostedShare > 0.8, `${boostedShare}`);
+  assert.equal(run.folder(), undefined, 'nothing is left behind');
+});
 
 test('an emulated frequency ends with its bobtaild, and that is told', async (t) => {
   if (process.getuid() !== 0) return leaveOut(t, 'needs root');

@@ -49,7 +49,12 @@ function live(policy = 'p', more = {}) {
   const driven = { policy, lever: 'emulated', about: 'a', isEmulated: true, ...range, ...more };
   const file = { pid: 7, driven, ranNs: 1e9, counters: COUNTERS, hold: HELD };
   const drive = { policy, actuator: 'emulated' };
-  const seen = { counted: COUNTED, energy: { kind: 'measured', joules: 12.5 }, raised: [] };
+  const seen = {
+    counted: COUNTED,
+    energy: { kind: 'measured', joules: 12.5 },
+    raised: [],
+    ended: new Set(),
+  };
   const summary = summarize(drive, [file], seen);
   assertValid('boost', summary);
   const recent = { ...summary.requests, percentilesNs: { 50: 1e6, 99.9: 4e6 } };

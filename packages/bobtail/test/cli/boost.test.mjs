@@ -319,13 +319,22 @@ test('what was driven without a lever counts as time without a boost', () => {
   assert.equal(gone.boostedShare, 0.45, 'of the whole second');
   assert.deepEqual([gone.lost, gone.isLost, gone.energy], ['gone', true, null]);
   assert.equal(troubleOf(gone), 'notBoosted');
-  assert.match(renderSummary(gone)[1], /^no lever for 500 ms, to the end: gone$/);
+  assert.match(renderSummary(gone)[1], / of all processes together, to the end: gone$/);
+  const other = summarize(
+    { policy: 'p', actuator: 'emulated' },
+    [{ ...file, pid: 9, counters: { ...COUNTERS, lostNs: 1e6 }, hold: lost }, file],
+    { ...NOTHING_SEEN, ended: new Set([9]) },
+  );
+  assert.deepEqual([other.isLost, other.lost, troubleOf(other)], [false, 'gone', 'ok']);
   const own = of({ lostNs: 0.5e9, boostedNs: 900e6 }, lost);
   assert.equal(own.boostedShare, 0.575, 'as each process counts, where nobody else tells');
   const short = of({ lostNs: 10e6 }, { lost: 'gone', isLost: false }, [raised]);
   assert.equal(troubleOf(short), 'ok');
   assert.notEqual(short.energy, null, 'of a hundredth of the time it does not matter');
-  assert.match(renderSummary(short)[1], /^had no lever for 10.0 ms: gone$/);
+  assert.match(
+    renderSummary(short)[1],
+    /^had no lever for 10\.0 ms of all processes together: gone$/,
+  );
 });
 
 test('a lever that processes share is up as long as one of them wants it', () => {

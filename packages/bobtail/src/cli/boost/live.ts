@@ -5,6 +5,7 @@
  * would be work on the very loop whose tail is at stake.
  */
 import type { DriveOptions } from '../../agent/boost/settings';
+import { hasCode } from '../failure';
 import { type DriverFile, readDriverFiles } from './driver-file';
 import { startMetering } from './energy';
 import { type Counted, figuresOf, type RequestFigures, readLatencies, since } from './latencies';
@@ -45,6 +46,8 @@ export class LiveBoost {
   readonly #energy = startMetering();
   readonly #past: { readonly atMs: number; readonly counted: Counted }[] = [];
   readonly #timer: NodeJS.Timeout;
+  /** Processes that ended while others went on. */
+  readonly #ended = new Set<number>();
 
   /** `show` is given what is known at each look. */
   constructor(folder: string, watched: Watched, show: (live: Live) => void) {
@@ -71,7 +74,12 @@ export class LiveBoost {
     const counted = readLatencies(this.#folder);
     const [oldest] = this.#past;
     return {
-      summary: summarize(drive, files, { counted, energy: this.#energy(), raised: this.#raised }),
+      summary: summarize(drive, files, {
+        counted,
+        energy: this.#energy(),
+        raised: this.#raised,
+        ended: this.#ended,
+      }),
       files,
       counted,
       recent: figuresOf(oldest === undefined ? counted : since(oldest.counted, counted)),
@@ -81,6 +89,7 @@ export class LiveBoost {
 
   #look(): Live {
     const live = this.now();
+    this.#noteEnded(live.files);
     const atMs = performance.now();
     this.#past.push({ atMs, counted: live.counted });
     while (this.#past.length > 1 && (this.#past[1]?.atMs ?? atMs) < atMs - WINDOW_MS) {
@@ -89,7 +98,23 @@ export class LiveBoost {
     return live;
   }
 
+  /** At the end of a service all of them end: that says nothing of any. */
+  #noteEnded(files: readonly DriverFile[]): void {
+    const gone = files.filter(({ pid }) => !isAlive(pid));
+    if (gone.length < files.length) for (const { pid } of gone) this.#ended.add(pid);
+  }
+
   end(): void {
     clearInterval(this.#timer);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // Of another user: it is there.
+    return hasCode(error, 'EPERM');
   }
 }

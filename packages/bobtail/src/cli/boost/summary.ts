@@ -18,7 +18,7 @@ import { type Raised, raisedShare } from './raised';
 const HOLDS_FREQUENCY: ReadonlySet<string> = new Set(['emulated', 'cpufreq-userspace']);
 
 /** A lever that was not held for longer has no modelled energy: what was used then is not known. */
-const LOST_SHARE_MAX = 0.01;
+export const LOST_SHARE_MAX = 0.01;
 
 /** `spec/boost.schema.json`. */
 export interface BoostSummary {
@@ -43,7 +43,7 @@ export interface BoostSummary {
   readonly counters: DriverCounters | null;
   /** Why a process had no lever for a while, or one that refused it; null where none had. */
   readonly lost: string | null;
-  /** Whether one has none at the end. */
+  /** Whether one that went on to the end has none there. */
   readonly isLost: boolean;
   /** Of the time that was driven; of a lever that processes share, as long as one wanted it. */
   readonly boostedShare: number | null;
@@ -64,10 +64,12 @@ export interface Seen {
   readonly energy: Energy | null;
   /** How long each lever was up that the processes share; empty where nobody says. */
   readonly raised: readonly Raised[];
+  /** Processes that have ended while others went on. */
+  readonly ended: ReadonlySet<number>;
 }
 
 /** Where only the processes tell. */
-export const NOTHING_SEEN: Seen = { counted: NOTHING, energy: null, raised: [] };
+export const NOTHING_SEEN: Seen = { counted: NOTHING, energy: null, raised: [], ended: new Set() };
 
 /** Puts together what the processes tell: each that drives, or says why it cannot. */
 export function summarize(
@@ -108,7 +110,9 @@ export function summarize(
   const drivenNs = driving.reduce((sum, { ranNs }) => sum + ranNs, 0);
   const ranNs = Math.max(...driving.map((file) => file.ranNs));
   const boostedShare = shareOf(counters, drivenNs, ranNs, seen.raised);
-  const holds = driving.map(({ hold }) => hold);
+  const holds = driving.map((file) =>
+    seen.ended.has(file.pid) ? { ...file.hold, isLost: false } : file.hold,
+  );
   return {
     ...about,
     policy: driven.policy,
@@ -210,9 +214,14 @@ export function renderSummary(summary: BoostSummary): string[] {
   ];
 }
 
-function renderLost(why: string, { lostNs }: DriverCounters, { isLost }: BoostSummary): string {
+function renderLost(
+  why: string,
+  { lostNs }: DriverCounters,
+  { isLost, processes }: BoostSummary,
+): string {
   const [what, since] = isLost ? ['no lever', ', to the end'] : ['had no lever', ''];
-  return `${what} for ${formatDuration(lostNs)}${since}: ${why}`;
+  const of = processes > 1 ? ' of all processes together' : '';
+  return `${what} for ${formatDuration(lostNs)}${of}${since}: ${why}`;
 }
 
 /** As `whatif --look` takes what one costs. */
