@@ -69,11 +69,14 @@ pub trait Actuator: std::fmt::Debug + Send {
         None
     }
 
-    /// Where it is not known yet whether the last change was made: when to call `apply` again,
-    /// which tells with [`ControlError::NotMoved`] that it was not. None where it is known.
-    ///
-    /// [`ControlError::NotMoved`]: crate::ControlError::NotMoved
-    fn answer_ns(&self) -> Option<u64> {
+    /// The number of the change that was asked for last, where it is not known yet what came of it:
+    /// [`outcome`](Self::outcome) tells after a later call of `apply`. None where that is known.
+    fn unanswered(&self) -> Option<u32> {
+        None
+    }
+
+    /// What came of a change that could only be asked for, once that is known.
+    fn outcome(&mut self) -> Option<Outcome> {
         None
     }
 
@@ -92,6 +95,17 @@ pub struct Applied {
     pub value: u32,
     /// Whether it was another one before.
     pub is_changed: bool,
+}
+
+/// What came of a change that was asked for, or of asking again for what should stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// Its number.
+    pub change: u32,
+    /// Where the lever stands; of several clocks where the fastest does. Where none was moved why.
+    pub stands: Result<u32, String>,
+    /// On how many clocks it was refused.
+    pub refused: u32,
 }
 
 /// What a lever was seen to do.

@@ -65,9 +65,6 @@ pub enum ControlError {
     },
     #[error("{lever} is not available: {why}")]
     Unavailable { lever: LeverKind, why: String },
-    /// The change that was asked for last, of which this was not known then.
-    #[error("{lever} was not moved: {why}")]
-    NotMoved { lever: LeverKind, why: String },
     #[error("{lever} does nothing: expected {expected:.2} times the speed, found {measured:.2}")]
     NoEffect {
         lever: LeverKind,
@@ -102,7 +99,6 @@ impl ControlError {
             Self::NotAFrequency { .. } => "BOBTAIL_LEVER_NOT_A_FREQUENCY",
             Self::Call { .. } => "BOBTAIL_LEVER_CALL",
             Self::Unavailable { .. } => "BOBTAIL_LEVER_UNAVAILABLE",
-            Self::NotMoved { .. } => "BOBTAIL_LEVER_NOT_MOVED",
             Self::NoEffect { .. } => "BOBTAIL_LEVER_NO_EFFECT",
             Self::NoCounter => "BOBTAIL_ENERGY_NO_COUNTER",
             Self::Perf { .. } => "BOBTAIL_ENERGY_PERF",

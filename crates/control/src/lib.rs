@@ -29,7 +29,7 @@ pub mod threads;
 pub mod topology;
 pub mod uclamp;
 
-pub use actuator::{Actuator, Applied, SelfTest};
+pub use actuator::{Actuator, Applied, Outcome, SelfTest};
 pub use error::ControlError;
 pub use host::{Host, Place, Root};
 pub use lever::{Asked, Domain, Lever, LeverKind, Range, Unit};

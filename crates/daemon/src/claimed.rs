@@ -1,4 +1,4 @@
-//! A lever that bobtaild has in its hand, driven like one's own; and a tie to whoever started one.
+//! A lever that bobtaild has in its hand, driven like one's own.
 //!
 //! Nothing is saved here: what the daemon moved it puts back by itself when the connection ends,
 //! however this process ends. A decision costs one `send` a domain and waits for nobody.
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use bobtail_control::gauge::Gauge;
 use bobtail_control::{
-    Actuator, Applied, ControlError, Domain, Host, Lever, LeverKind, Range, Restored, SavedState,
-    SelfTest,
+    Actuator, Applied, ControlError, Domain, Lever, LeverKind, Outcome, Range, SavedState, SelfTest,
 };
 use bobtail_policy::Speed;
 
+use crate::changes::Changes;
 use crate::client::{Client, ClientError};
 use crate::protocol::Offer;
 
@@ -20,10 +20,11 @@ use crate::protocol::Offer;
 const RETRY: Duration = Duration::from_secs(1);
 /// And no longer than this each time, since whoever drives waits for it.
 const RETRY_PATIENCE: Duration = Duration::from_millis(50);
-/// How often a tie is looked at.
-const TIE_NS: u64 = 100_000_000;
-/// A daemon has moved a lever, or refused to, within 200 µs where the machine is not crowded.
-const ANSWER_NS: u64 = 1_000_000;
+/// A daemon that does not answer for so long is as good as gone, or for a quarter of its heartbeat
+/// timeout where that is more.
+const ANSWER_PATIENCE: Duration = Duration::from_millis(250);
+/// A quota goes down by itself when its credit ends; so often it is asked whether it did.
+const QUOTA_UPKEEP: Duration = Duration::from_millis(50);
 
 /// Levers of one kind that a daemon moves for this process, as one.
 #[derive(Debug)]
@@ -41,8 +42,7 @@ pub struct Claimed {
     heartbeat_timeout: Duration,
     /// When the daemon is to hear of this process next.
     beat_at: Instant,
-    /// Claims that it has not answered.
-    unanswered: usize,
+    changes: Changes,
 }
 
 impl Claimed {
@@ -106,73 +106,80 @@ impl Claimed {
             },
             now: None,
             beat_at: Instant::now(),
-            unanswered: 0,
+            changes: Changes::new(range.peak < range.base),
         })
     }
 
-    fn client(&mut self) -> Result<&mut Client, ClientError> {
+    fn connect(&mut self) -> Result<&mut Client, ClientError> {
         if self.client.is_none() {
             if Instant::now() < self.retry_at {
                 return Err(ClientError::Ended);
             }
             self.retry_at = Instant::now() + RETRY;
-            self.now = None;
             self.client = Some(Client::connect(&self.socket, RETRY_PATIENCE)?);
         }
         self.client.as_mut().ok_or(ClientError::Ended)
     }
 
+    /// Whatever went wrong: what the daemon may still hold, the connection's end undoes.
+    fn disconnect(&mut self) {
+        self.client = None;
+        self.now = None;
+        self.changes.forget();
+    }
+
     fn claim(&mut self, speed: Speed) -> Result<bool, ClientError> {
-        let (kind, is_changed) = (self.kind, self.now != Some(speed));
-        let (beat_at, count) = (self.beat_at, self.targets.len());
-        // A daemon that is gone and comes back knows of none.
-        let mut unanswered = self.client.as_ref().map_or(0, |_| self.unanswered);
-        let targets = std::mem::take(&mut self.targets);
-        let claimed = self.client().and_then(|client| {
-            let mut refused = None;
-            // One a domain may have come.
-            while let Some(answer) = client.late_answer()? {
-                match answer {
-                    Ok(()) => unanswered = unanswered.saturating_sub(1),
-                    Err(refusal) if !refusal.is_of_one_claim() => return Err(refusal),
-                    Err(refusal) => {
-                        if matches!(refusal, ClientError::Refused { .. }) {
-                            unanswered = unanswered.saturating_sub(1);
-                        }
-                        refused = Some(refusal);
-                    }
-                }
-            }
-            // Also after a refusal: other domains stand where they were asked to, and are let go by
-            // who is not heard of.
-            if is_changed {
-                let mut targets = targets.iter();
-                targets.try_for_each(|target| client.raise_soon(kind, *target, speed))?;
-                unanswered += count;
-            } else if Instant::now() >= beat_at {
-                client.beat()?;
-            } else {
-                return refused.map_or(Ok(false), Err);
-            }
-            refused.map_or(Ok(true), Err)
-        });
-        self.targets = targets;
-        self.unanswered = unanswered;
-        match &claimed {
-            Ok(is_heard) => {
-                self.now = Some(speed);
-                if *is_heard {
-                    self.beat_at = Instant::now() + self.heartbeat_timeout / 4;
-                }
-            }
-            Err(error) if error.is_of_one_claim() => self.now = None,
-            // Whatever it is: what it may still hold for this process, the connection's end undoes.
-            Err(_) => {
-                self.client = None;
-                self.now = None;
+        self.take_answers()?;
+        let now = Instant::now();
+        let patience = ANSWER_PATIENCE.max(self.heartbeat_timeout / 4);
+        if self.changes.waited(now) > patience {
+            return Err(ClientError::NoAnswer(patience));
+        }
+        if self.changes.is_refused() {
+            // When it is asked for again is the owner's to say, once told.
+            if self.now.take() == Some(speed) {
+                return Ok(false);
             }
         }
-        claimed.map(|_| is_changed)
+        let is_changed = self.now != Some(speed);
+        if is_changed {
+            self.changes.begin();
+        } else if now < self.beat_at {
+            return Ok(false);
+        }
+        // What stands is asked for again as a sign of life: a daemon that hangs shows by that, and
+        // so does a lever that went down by itself, as a quota does, or a clock that was refused.
+        let count = self.targets.len() as u32;
+        let client = self.client.as_mut().ok_or(ClientError::Ended)?;
+        let mut first = None;
+        for target in &self.targets {
+            let sequence = client.raise_soon(self.kind, *target, speed)?;
+            first.get_or_insert(sequence);
+        }
+        self.changes.ask(first.unwrap_or_default(), count, now);
+        self.now = Some(speed);
+        self.beat_at = now + self.upkeep();
+        Ok(is_changed)
+    }
+
+    fn upkeep(&self) -> Duration {
+        let beat = self.heartbeat_timeout / 4;
+        match self.kind {
+            LeverKind::Quota => beat.min(QUOTA_UPKEEP),
+            _ => beat,
+        }
+    }
+
+    /// All that came since: one a clock may have.
+    fn take_answers(&mut self) -> Result<(), ClientError> {
+        self.connect()?;
+        while let Some(answer) = self.connect()?.late_answer()? {
+            match answer.stands {
+                Err(error) if !error.is_of_one_claim() => return Err(error),
+                _ => self.changes.answer(answer),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -192,28 +199,23 @@ impl Actuator for Claimed {
         &self.saved
     }
 
-    /// One `send` for each domain, or a sign of life where nothing changes and one is due. A
-    /// refusal shows at the next call, which sends what it is for all the same.
+    /// One `send` for each domain, also as a sign of life where nothing changes and one is due.
+    /// What came of it is told by `outcome` after a later call.
     fn apply(&mut self, speed: Speed) -> Result<Applied, ControlError> {
         let value = self.lever.range.value(self.kind, speed)?;
         match self.claim(speed) {
             Ok(is_changed) => Ok(Applied { value, is_changed }),
             Err(error) => {
+                self.disconnect();
                 let (lever, why) = (self.kind, error.to_string());
-                Err(match error {
-                    ClientError::Refused { .. } if error.is_of_one_claim() => {
-                        ControlError::NotMoved { lever, why }
-                    }
-                    _ => ControlError::Unavailable { lever, why },
-                })
+                Err(ControlError::Unavailable { lever, why })
             }
         }
     }
 
     fn undo(&mut self) -> Result<(), ControlError> {
         // The end of the connection ends all claims, also where the daemon is gone already.
-        self.client = None;
-        self.now = None;
+        self.disconnect();
         Ok(())
     }
 
@@ -224,89 +226,14 @@ impl Actuator for Claimed {
     }
 
     fn upkeep_ns(&self) -> Option<u64> {
-        Some((self.heartbeat_timeout / 4).as_nanos() as u64)
+        Some(self.upkeep().as_nanos() as u64)
     }
 
-    fn answer_ns(&self) -> Option<u64> {
-        (self.unanswered > 0).then_some(ANSWER_NS)
-    }
-}
-
-/// A lever of this process's own that is let go when a daemon ends: the command that started the
-/// process is gone then, and nobody is left who wants it.
-#[derive(Debug)]
-pub struct Tied {
-    lever: Box<dyn Actuator>,
-    tie: Option<Client>,
-    now: Option<Speed>,
-}
-
-impl Tied {
-    /// Ties a lever to the daemon that this client speaks to.
-    pub fn new(lever: Box<dyn Actuator>, tie: Client) -> Self {
-        Self {
-            lever,
-            tie: Some(tie),
-            now: None,
-        }
-    }
-}
-
-fn is_broken(tie: &mut Client) -> bool {
-    tie.late_answer().is_err()
-}
-
-impl Actuator for Tied {
-    fn lever(&self) -> &Lever {
-        self.lever.lever()
+    fn unanswered(&self) -> Option<u32> {
+        self.changes.unanswered()
     }
 
-    fn saved(&self) -> &SavedState {
-        self.lever.saved()
-    }
-
-    /// Looks at the tie where nothing changes, so that a boost costs nothing more.
-    fn apply(&mut self, speed: Speed) -> Result<Applied, ControlError> {
-        if self.now == Some(speed) && self.tie.as_mut().is_some_and(is_broken) {
-            self.tie = None;
-        }
-        if self.tie.is_none() {
-            self.lever.undo()?;
-            self.now = None;
-            return Err(ControlError::Unavailable {
-                lever: self.lever.lever().kind,
-                why: "the bobtaild of the command that boosts has ended".to_owned(),
-            });
-        }
-        self.now = Some(speed);
-        self.lever.apply(speed)
-    }
-
-    fn undo(&mut self) -> Result<(), ControlError> {
-        self.lever.undo()
-    }
-
-    fn put_back(&mut self, host: &Host) -> Restored {
-        self.lever.put_back(host)
-    }
-
-    fn let_go(&mut self) {
-        self.lever.let_go();
-    }
-
-    fn self_test(&mut self, gauge: &mut dyn Gauge) -> Result<SelfTest, ControlError> {
-        self.lever.self_test(gauge)
-    }
-
-    fn upkeep_ns(&self) -> Option<u64> {
-        Some(self.lever.upkeep_ns().unwrap_or(TIE_NS).min(TIE_NS))
-    }
-
-    fn answer_ns(&self) -> Option<u64> {
-        self.lever.answer_ns()
-    }
-
-    fn owes(&self) -> bool {
-        self.lever.owes()
+    fn outcome(&mut self) -> Option<Outcome> {
+        self.changes.outcome()
     }
 }

@@ -48,6 +48,15 @@ fn errno(detail: u32) -> String {
     }
 }
 
+/// What came of a request that was not waited for.
+#[derive(Debug)]
+pub struct LateAnswer {
+    /// Of the request; 0 where nobody asked.
+    pub sequence: u32,
+    /// Where the lever stands, or why not there.
+    pub stands: Result<u32, ClientError>,
+}
+
 impl ClientError {
     /// Whether the connection goes on.
     pub fn is_of_one_claim(&self) -> bool {
@@ -140,7 +149,7 @@ impl Client {
     }
 
     /// Claims a speed without waiting: one system call. What came of it shows in
-    /// [`Client::late_answer`].
+    /// [`Client::late_answer`] under the number that this gives.
     ///
     /// # Errors
     ///
@@ -150,9 +159,10 @@ impl Client {
         lever: LeverKind,
         target: u32,
         speed: Speed,
-    ) -> Result<(), ClientError> {
+    ) -> Result<u32, ClientError> {
         let want = Want { lever, target };
-        self.send(Request::Raise { want, speed }, false)
+        self.send(Request::Raise { want, speed }, false)?;
+        Ok(self.sequence)
     }
 
     /// Ends a claim; whether there was one.
@@ -203,21 +213,28 @@ impl Client {
     /// # Errors
     ///
     /// When the daemon is gone.
-    pub fn late_answer(&mut self) -> Result<Option<Result<(), ClientError>>, ClientError> {
+    pub fn late_answer(&mut self) -> Result<Option<LateAnswer>, ClientError> {
         if let Some((refusal, detail)) = self.unasked.take() {
-            return Ok(Some(Err(ClientError::LetGo { refusal, detail })));
+            let stands = Err(ClientError::LetGo { refusal, detail });
+            let sequence = 0;
+            return Ok(Some(LateAnswer { sequence, stands }));
         }
-        match self.receive(false) {
-            Ok((Answer::Refused { refusal, detail }, 0)) => {
-                Ok(Some(Err(ClientError::LetGo { refusal, detail })))
+        let (answer, sequence) = match self.receive(false) {
+            Ok(received) => received,
+            Err(ClientError::Io(cause)) if cause.kind() == io::ErrorKind::WouldBlock => {
+                return Ok(None);
             }
-            Ok((Answer::Refused { refusal, detail }, _)) => {
-                Ok(Some(Err(ClientError::Refused { refusal, detail })))
+            Err(error) => return Err(error),
+        };
+        let stands = match answer {
+            Answer::Granted { effective, .. } => Ok(effective),
+            Answer::Refused { refusal, detail } if sequence == 0 => {
+                Err(ClientError::LetGo { refusal, detail })
             }
-            Ok(_) => Ok(Some(Ok(()))),
-            Err(ClientError::Io(cause)) if cause.kind() == io::ErrorKind::WouldBlock => Ok(None),
-            Err(error) => Err(error),
-        }
+            Answer::Refused { refusal, detail } => Err(ClientError::Refused { refusal, detail }),
+            _ => Err(ClientError::OtherAnswer),
+        };
+        Ok(Some(LateAnswer { sequence, stands }))
     }
 
     fn send(&mut self, request: Request, is_silent: bool) -> Result<(), ClientError> {

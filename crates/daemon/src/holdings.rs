@@ -53,6 +53,8 @@ pub struct View<'a> {
     pub kind: LeverKind,
     pub domain: &'a Domain,
     pub range: Range,
+    /// Where it stands since it was moved last.
+    pub stands: u32,
     pub transition_ns: Option<u64>,
 }
 
@@ -174,6 +176,7 @@ impl Holdings {
             is_journaled: false,
             failures: 0,
             value: 0,
+            stands: 0,
             stood: Vec::new(),
             state: State::Idle { since: now },
         };
@@ -199,6 +202,7 @@ impl Holdings {
             kind: holding.kind,
             domain: &holding.domain,
             range: holding.range,
+            stands: holding.stands,
             transition_ns: holding.actuator.lever().transition_ns,
         })
     }

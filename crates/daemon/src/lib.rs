@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod changes;
 pub mod claimed;
 #[cfg(feature = "server")]
 pub mod claims;
@@ -48,3 +49,4 @@ pub mod service;
 #[cfg(feature = "server")]
 mod session;
 mod socket;
+pub mod tied;

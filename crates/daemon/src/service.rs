@@ -284,9 +284,11 @@ impl Service {
             self.give_up_if_idle(id, &error);
             return Err(refusal_of(&error));
         }
+        // Not the highest claim: a quota without credit stays where it was.
+        let stands = self.holdings.view(id).map(|view| view.stands);
         Ok(Answer::Granted {
             granted,
-            effective: effective.unwrap_or(granted),
+            effective: stands.unwrap_or(granted),
         })
     }
 

@@ -55,18 +55,32 @@ fn what_is_granted_is_lowered_though_something_else_is_refused() {
         site.min_khz(1) == PEAK
     });
     settle(&mut other);
-    both.apply(Speed::Base).unwrap_err();
+    both.apply(Speed::Base).unwrap();
+    let outcome = both.outcome().expect("the raise is answered");
+    assert_eq!((outcome.change, outcome.refused), (1, 1));
+    assert_eq!(
+        outcome.stands.map(|khz| khz.to_string()),
+        Ok(PEAK.to_owned())
+    );
     until("it is down again", || site.min_khz(1) == BASE);
 }
 
 #[test]
-fn all_refusals_of_a_move_are_one_error() {
+fn all_refusals_of_a_move_are_one_outcome_and_it_is_asked_for_again() {
     let site = site();
     let _daemon = site.start();
     let (mut both, mut other) = both_of(&site, &[0, 1]);
     both.apply(Speed::Peak).unwrap();
+    assert_eq!(both.unanswered(), Some(1));
     settle(&mut other);
-    both.apply(Speed::Peak).unwrap_err();
+    assert!(
+        !both.apply(Speed::Peak).unwrap().is_changed,
+        "not sent at once"
+    );
+    let outcome = both.outcome().expect("answered");
+    assert_eq!((outcome.change, outcome.refused), (1, 2));
+    assert!(outcome.stands.is_err());
+    assert_eq!((both.unanswered(), both.outcome()), (None, None));
     drop(other);
     settle(&mut site.client());
     both.apply(Speed::Peak).unwrap();

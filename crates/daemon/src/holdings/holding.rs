@@ -51,6 +51,8 @@ pub(super) struct Holding {
     pub(super) failures: u32,
     /// What was asked of it last.
     pub(super) value: u32,
+    /// What it was set to then, which of a quota without credit is not the same.
+    pub(super) stands: u32,
     /// What its files said just before it was put back last, where they can be read.
     pub(super) stood: Vec<(PathBuf, String)>,
     pub(super) state: State,
@@ -149,8 +151,8 @@ impl Holding {
             upkeep_at: upkeep.map(|upkeep| now + upkeep),
         };
         self.value = value;
-        self.actuator.apply(self.speed(value))?;
-        self.raised_time.set(value > self.range.base, now);
+        self.stands = self.actuator.apply(self.speed(value))?.value;
+        self.raised_time.set(self.range.is_raised(self.stands), now);
         Ok(())
     }
 

@@ -5,7 +5,9 @@
 //! not make. The loop only wakes it: when V8 begins or ends a collection, and when it goes to work
 //! after the driver has gone to sleep.
 
-use bobtail_control::{Actuator, ControlError, Range};
+use std::collections::VecDeque;
+
+use bobtail_control::{Actuator, ControlError, Outcome, Range};
 use bobtail_policy::{
     ASLEEP_NS, Decider, Decision, Idle, LeverFacts, Look, Looks, Policy, Reading, Reasons, Speed,
     Used,
@@ -23,6 +25,9 @@ use crate::clock::{monotonic_ns, thread_cpu_ns};
 const HUNG_NS: u64 = 10_000_000_000;
 /// A lever that refused is not asked again before.
 const REFUSED_NS: u64 = 100_000_000;
+/// How often a lever that can only be asked is looked at for its answer: a bobtaild gives one
+/// within 200 µs where the machine is not crowded, and within some ms where it is.
+const ANSWER_NS: u64 = 1_000_000;
 
 const REASONS: [Reasons; 4] = [
     Reasons::COLLECTION,
@@ -48,16 +53,21 @@ pub struct Driver {
     upkeep_at_ns: u64,
     /// Not asked before, since it refused.
     ask_at_ns: u64,
-    /// The boost that began last, as long as the lever may say that it never was.
-    latest: Option<Latest>,
+    /// The number of the change that was asked for last, of a lever that can only be asked.
+    change: Option<u32>,
+    /// Why the speed that is asked for now is.
+    reasons: Reasons,
+    /// Boosts that were asked for and not answered, in order.
+    pending: VecDeque<Pending>,
 }
 
-/// A boost that the lever has not confirmed.
+/// A boost that may never have been.
 #[derive(Debug, Clone, Copy)]
-struct Latest {
+struct Pending {
+    change: u32,
     reasons: Reasons,
-    /// How long it was, where it has ended.
-    boosted_ns: u64,
+    began_ns: u64,
+    ended_ns: Option<u64>,
 }
 
 /// What follows from a look.
@@ -91,7 +101,9 @@ impl Driver {
             looks,
             upkeep_at_ns: 0,
             ask_at_ns: 0,
-            latest: None,
+            change: None,
+            reasons: Reasons::default(),
+            pending: VecDeque::new(),
         }
     }
 
@@ -106,7 +118,7 @@ impl Driver {
         readings: &[(usize, Reading)],
     ) -> Result<Next, ControlError> {
         let next = self.look_uncounted(now_ns, readings);
-        self.counters.tell(&self.confirmed());
+        self.counters.tell(&self.counts);
         next
     }
 
@@ -137,8 +149,8 @@ impl Driver {
             .idle
             .is_idle(now_ns, is_working || speed == Speed::Peak);
         self.set(now_ns, speed, reasons)?;
-        // A refusal is looked for in time, so that nobody believes in a boost that is none.
-        if self.latest.is_some() {
+        // An answer is looked for in time: what is refused is asked for again soon.
+        if self.actuator.unanswered().is_some() {
             look_ns = look_ns.min(self.upkeep_at_ns);
         }
         Ok(Next { look_ns, is_idle })
@@ -165,84 +177,135 @@ impl Driver {
             Ok(applied) => applied,
             Err(error) => {
                 self.counts.refused += 1;
-                self.ask_at_ns = now_ns.saturating_add(REFUSED_NS);
-                self.upkeep_at_ns = self.ask_at_ns;
-                // Where it stands now is its own affair; it is no boost of this driver's.
-                match error {
-                    ControlError::NotMoved { .. } => self.counts = self.confirmed(),
-                    _ => self.end_boost(now_ns),
-                }
-                self.latest = None;
-                self.lose(now_ns, &error);
-                self.speed = None;
+                self.pending.clear();
+                self.lose(now_ns, error.to_string());
                 return Err(error);
             }
         };
-        let answer_ns = self.actuator.answer_ns();
-        match answer_ns {
-            Some(ns) => self.upkeep_at_ns = self.upkeep_at_ns.min(now_ns.saturating_add(ns)),
-            None => self.find(now_ns),
+        while let Some(outcome) = self.actuator.outcome() {
+            self.settle(now_ns, outcome, is_changed)?;
         }
-        if !is_changed {
-            return Ok(());
+        if is_changed {
+            self.begin(now_ns, speed, reasons, self.range.is_raised(applied.value));
         }
-        self.end_boost(now_ns);
-        // A lever may have nothing to give: a quota without credit stays where it was.
-        let is_raised = self.range.is_raised(applied.value);
-        let is_refused =
-            speed == Speed::Peak && !is_raised && self.range.is_raised(self.range.peak);
-        self.counts.refused += u64::from(is_refused);
-        if is_raised {
-            self.counts.boosts += 1;
-            self.counts.boosted_since_ns = now_ns;
-            for (reason, count) in REASONS.into_iter().zip(&mut self.counts.by_reason) {
-                *count += u64::from(reasons.contains(reason));
+        match self.actuator.unanswered() {
+            Some(_) => {
+                self.upkeep_at_ns = self.upkeep_at_ns.min(now_ns.saturating_add(ANSWER_NS));
             }
-            self.latest = answer_ns.map(|_| Latest {
-                reasons,
-                boosted_ns: 0,
-            });
+            None if self.change.is_none() => self.find(now_ns),
+            None => {}
         }
-        self.speed = Some(speed);
         Ok(())
     }
 
-    fn end_boost(&mut self, now_ns: u64) {
-        let until_ns = self.counts.boosted_until_ns(now_ns);
-        if let (Some(latest), true) = (&mut self.latest, self.counts.boosted_since_ns != 0) {
-            latest.boosted_ns = until_ns - self.counts.boosted_ns;
+    /// Another speed was set, or asked for.
+    fn begin(&mut self, now_ns: u64, speed: Speed, reasons: Reasons, is_raised: bool) {
+        self.end_boost(now_ns);
+        self.change = self.actuator.unanswered();
+        self.reasons = reasons;
+        self.speed = Some(speed);
+        match self.change {
+            Some(change) if is_raised => self.pending.push_back(Pending {
+                change,
+                reasons,
+                began_ns: now_ns,
+                ended_ns: None,
+            }),
+            None if is_raised => self.count(reasons, now_ns, None),
+            // A lever may have nothing to give: a quota without credit stays where it was.
+            _ => self.counts.refused += u64::from(self.wants_raise()),
         }
-        self.counts.boosted_ns = until_ns;
+    }
+
+    /// Takes in what came of a change that was asked for.
+    fn settle(
+        &mut self,
+        now_ns: u64,
+        outcome: Outcome,
+        is_changed: bool,
+    ) -> Result<(), ControlError> {
+        self.counts.refused += u64::from(outcome.refused);
+        let asked = self
+            .pending
+            .iter()
+            .position(|boost| boost.change == outcome.change);
+        let asked = asked.and_then(|at| self.pending.remove(at));
+        let is_of_now = self.change == Some(outcome.change) && !is_changed;
+        let value = match outcome.stands {
+            Ok(value) => value,
+            Err(why) if is_of_now => {
+                let lever = self.actuator.lever().kind;
+                self.lose(now_ns, why.clone());
+                return Err(ControlError::Unavailable { lever, why });
+            }
+            Err(_) => return Ok(()),
+        };
+        self.find(now_ns);
+        let is_raised = self.range.is_raised(value);
+        let is_boosted = self.counts.boosted_since_ns != 0;
+        match asked {
+            Some(boost) if is_raised => self.count(boost.reasons, boost.began_ns, boost.ended_ns),
+            Some(_) => self.counts.refused += 1,
+            // What stands is asked for again and again: a quota goes down by itself, and up.
+            None if is_of_now && is_boosted && !is_raised => {
+                self.end_boost(now_ns);
+                self.counts.refused += 1;
+            }
+            None if is_of_now && !is_boosted && is_raised && self.wants_raise() => {
+                self.count(self.reasons, now_ns, None);
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Whether what is asked for now is above base.
+    fn wants_raise(&self) -> bool {
+        let kind = self.actuator.lever().kind;
+        let wanted = self
+            .speed
+            .and_then(|speed| self.range.value(kind, speed).ok());
+        let is_peak = self.speed == Some(Speed::Peak) && self.range.is_raised(self.range.peak);
+        is_peak || wanted.is_some_and(|value| self.range.is_raised(value))
+    }
+
+    /// A boost that was one.
+    fn count(&mut self, reasons: Reasons, began_ns: u64, ended_ns: Option<u64>) {
+        self.counts.boosts += 1;
+        for (reason, count) in REASONS.into_iter().zip(&mut self.counts.by_reason) {
+            *count += u64::from(reasons.contains(reason));
+        }
+        match ended_ns {
+            Some(ended_ns) => self.counts.boosted_ns += ended_ns.saturating_sub(began_ns),
+            None => self.counts.boosted_since_ns = began_ns,
+        }
+    }
+
+    fn end_boost(&mut self, now_ns: u64) {
+        if let Some(boost) = self.pending.back_mut() {
+            boost.ended_ns.get_or_insert(now_ns);
+        }
+        self.counts.boosted_ns = self.counts.boosted_until_ns(now_ns);
         self.counts.boosted_since_ns = 0;
     }
 
-    /// Without a boost that may never have been.
-    fn confirmed(&self) -> Counts {
-        let mut counts = self.counts;
-        let Some(latest) = self.latest else {
-            return counts;
-        };
-        counts.boosted_since_ns = 0;
-        counts.boosted_ns -= latest.boosted_ns;
-        counts.boosts -= 1;
-        for (reason, count) in REASONS.into_iter().zip(&mut counts.by_reason) {
-            *count -= u64::from(latest.reasons.contains(reason));
-        }
-        counts
-    }
-
-    /// The lever is in hand, and the last boost was one.
+    /// The lever is in hand.
     fn find(&mut self, now_ns: u64) {
-        self.latest = None;
         self.counts.lost_ns = self.counts.lost_until_ns(now_ns);
         self.counts.lost_since_ns = 0;
     }
 
-    /// The lever is out of hand from now on, or still is; the first reason is what matters.
-    fn lose(&mut self, now_ns: u64, error: &ControlError) {
+    /// The lever is out of hand from now on, or still is, and is asked again after a while. The
+    /// first reason is what matters; where it stands now is its own affair, and no boost.
+    fn lose(&mut self, now_ns: u64, why: String) {
+        self.end_boost(now_ns);
+        let pause_ns = REFUSED_NS.min(self.actuator.upkeep_ns().unwrap_or(u64::MAX));
+        self.ask_at_ns = now_ns.saturating_add(pause_ns);
+        self.upkeep_at_ns = self.ask_at_ns;
+        self.speed = None;
         if self.counts.lost_since_ns == 0 {
             self.counts.lost_since_ns = now_ns;
-            self.counters.tell_lost(error.to_string());
+            self.counters.tell_lost(why);
         }
     }
 

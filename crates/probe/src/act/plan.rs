@@ -12,8 +12,9 @@ use bobtail_control::emulated::{Emulated, Emulation};
 use bobtail_control::group::CpuGroup;
 use bobtail_control::topology::parse_list;
 use bobtail_control::{Actuator, Asked, ControlError, Host, Lever, LeverKind, Range, Unit};
-use bobtail_daemon::claimed::{Claimed, Tied};
+use bobtail_daemon::claimed::Claimed;
 use bobtail_daemon::client::{Client, ClientError};
+use bobtail_daemon::tied::Tied;
 use bobtail_policy::{LeverFacts, Looks, Policy, Speed, StaticSpeed};
 
 use crate::act::counters::COUNTERS;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { leaveOut } from '../../../../workloads/harness/leave-out.mjs';
-import { BASE, isAlive, makeTree, startBoosted, USERSPACE, until } from './boosted.mjs';
+import { BASE, isAlive, makeGroup, makeTree, startBoosted, USERSPACE, until } from './boosted.mjs';
 import { load } from './load.mjs';
 import { fixture } from './recordings.mjs';
 import { makeFolder, PACKAGE } from './run-bobtail.mjs';
@@ -85,6 +85,55 @@ test('an emulated frequency ends with its bobtaild, and that is told', async (t)
   );
   assert.equal(code, 80, stderr);
   assert.deepEqual([summary.isLost, summary.energy], [true, null]);
+});
+
+test('a bobtaild that hangs is told, and what it never answered is no boost', async (t) => {
+  const tree = makeTree(makeFolder(t), [[0], [1]], USERSPACE);
+  const args = onTree(tree, 'gc-boost:worth=0,hold=1ms');
+  const run = await startBoosted(t, { args, script: WELL });
+  process.kill(run.keeper, 'SIGSTOP');
+  t.after(() => isAlive(run.keeper) && process.kill(run.keeper, 'SIGCONT'));
+  await load(run.port, { count: 30 });
+  const isTold = () => /not boosted since now: .*does not answer within/.test(run.seen.stderr);
+  await until('it is told', isTold);
+  process.kill(run.keeper, 'SIGCONT');
+  await until('it is over', () => run.seen.stderr.includes('bobtail: boosted again'));
+  run.child.kill('SIGTERM');
+  const { code, stderr } = await run.ended;
+  assert.equal(code, 80, stderr);
+  const { counters, boostedShare, energy } = run.summary();
+  assert.ok(counters.lostNs > 0 && boostedShare < 0.01, stderr);
+  assert.deepEqual([counters.boosts, energy], [0, null], stderr);
+});
+
+/** Never rests: all of its group's quota is used, and what is beyond that owed. */
+const BUSY = `
+  const server = require('node:http').createServer((_, response) => response.end());
+  process.on('SIGTERM', () => process.exit(0));
+  const work = () => {
+    const end = Date.now() + 20;
+    while (Date.now() < end);
+    setImmediate(work);
+  };
+  server.listen(0, '127.0.0.1', () => {
+    console.log('listening ' + server.address().port);
+    work();
+  });
+`;
+
+test('a quota whose credit has ended is told as no boost', async (t) => {
+  if (process.getuid() !== 0) return leaveOut(t, 'needs root');
+  const group = makeGroup(t, 'credit');
+  const args = ['--actuator', 'quota', '--policy', 'static:peak'];
+  const run = await startBoosted(t, { args, script: ['-e', BUSY], group });
+  await sleep(3_000);
+  run.child.kill('SIGTERM');
+  const { code, stderr } = await run.ended;
+  assert.equal(code, 0, stderr);
+  const { counters, boostedShare, ranNs } = run.summary();
+  // It may be ahead by the quota of one period, which two CPUs use up in some ms.
+  assert.ok(boostedShare < 0.1, `${boostedShare}`);
+  assert.ok(counters.boostedNs < 0.1 * ranNs && counters.refused >= 1, JSON.stringify(counters));
 });
 
 test('a clock in the hand of another boost is told from the start, and is no boost', async (t) => {

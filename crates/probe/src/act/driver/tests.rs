@@ -175,16 +175,20 @@ fn a_lever_that_has_nothing_to_give_is_no_boost_but_a_refusal() {
     assert_eq!(counts.boosted_until_ns(6_000), 0);
 }
 
-/// Says later that it was not moved, or that it is lost.
+/// Can only be asked; what came of it is said by the test.
 #[derive(Debug, Default)]
 struct Late {
-    refusals: Arc<Mutex<Vec<ControlError>>>,
+    script: Arc<Mutex<Script>>,
     now: Option<Speed>,
-    /// And has not answered.
-    is_asked: bool,
 }
 
-const ANSWER_NS: u64 = 1_000;
+#[derive(Debug, Default)]
+struct Script {
+    asked: u32,
+    is_answered: bool,
+    outcomes: VecDeque<Outcome>,
+    is_gone: bool,
+}
 
 impl Actuator for Late {
     fn lever(&self) -> &Lever {
@@ -194,13 +198,17 @@ impl Actuator for Late {
         unreachable!("nothing is restored here")
     }
     fn apply(&mut self, speed: Speed) -> Result<Applied, ControlError> {
-        if let Some(error) = self.refusals.lock().unwrap().pop() {
-            self.now = None;
-            return Err(error);
+        let mut script = self.script.lock().unwrap();
+        if script.is_gone {
+            let (lever, why) = (LeverKind::Emulated, "gone".to_owned());
+            return Err(ControlError::Unavailable { lever, why });
         }
         let value = LEVER.range.value(LEVER.kind, speed)?;
         let is_changed = self.now.replace(speed) != Some(speed);
-        self.is_asked = is_changed;
+        if is_changed {
+            script.asked += 1;
+            script.is_answered = false;
+        }
         Ok(Applied { value, is_changed })
     }
     fn undo(&mut self) -> Result<(), ControlError> {
@@ -212,29 +220,36 @@ impl Actuator for Late {
     fn upkeep_ns(&self) -> Option<u64> {
         Some(500_000_000)
     }
-    fn answer_ns(&self) -> Option<u64> {
-        self.is_asked.then_some(ANSWER_NS)
+    fn unanswered(&self) -> Option<u32> {
+        let script = self.script.lock().unwrap();
+        (!script.is_answered).then_some(script.asked)
+    }
+    fn outcome(&mut self) -> Option<Outcome> {
+        self.script.lock().unwrap().outcomes.pop_front()
     }
 }
 
-fn late(policy: &str) -> (Driver, Arc<Mutex<Vec<ControlError>>>) {
+const LATE_BASE: u32 = 2_600_000;
+const LATE_PEAK: u32 = 4_000_000;
+
+/// A driver of such a lever, and what says what came of a change.
+fn late(policy: &str) -> (Driver, Arc<Mutex<Script>>) {
     let (mut driver, _) = driver(policy, false);
     let lever = Late::default();
-    let refusals = lever.refusals.clone();
+    let script = lever.script.clone();
     driver.actuator = Box::new(lever);
-    (driver, refusals)
+    (driver, script)
 }
 
-fn error(of: fn(LeverKind, String) -> ControlError) -> ControlError {
-    of(LeverKind::Emulated, "in a test".into())
-}
-
-fn not_moved() -> ControlError {
-    error(|lever, why| ControlError::NotMoved { lever, why })
-}
-
-fn gone() -> ControlError {
-    error(|lever, why| ControlError::Unavailable { lever, why })
+fn tell(script: &Mutex<Script>, change: u32, stands: Result<u32, String>) {
+    let mut script = script.lock().unwrap();
+    let refused = u32::from(stands.is_err());
+    script.is_answered |= change == script.asked;
+    script.outcomes.push_back(Outcome {
+        change,
+        stands,
+        refused,
+    });
 }
 
 fn look(driver: &mut Driver, now_ns: u64, reading: Reading) -> bool {
@@ -242,57 +257,96 @@ fn look(driver: &mut Driver, now_ns: u64, reading: Reading) -> bool {
 }
 
 #[test]
-fn a_boost_that_the_lever_says_later_never_was_is_none() {
-    let (mut driver, refusals) = late("static:peak");
+fn a_boost_that_is_refused_later_is_none() {
+    let (mut driver, script) = late("static:peak");
     let next = driver.look(1, &[(0, working(1))]).expect("asked");
     assert_eq!(next.look_ns, 1 + ANSWER_NS, "when an answer is there");
-    assert_eq!(driver.counters.read().boosts, 0, "not known yet");
-    refusals.lock().unwrap().push(not_moved());
+    tell(&script, 1, Err("held".into()));
     assert!(!look(&mut driver, 1 + ANSWER_NS, working(1)));
     let counts = driver.counters.read();
-    assert_eq!((counts.boosts, counts.boosted_until_ns(9_000)), (0, 0));
+    assert_eq!((counts.boosts, counts.boosted_until_ns(9_000_000)), (0, 0));
     assert_eq!((counts.by_reason, counts.refused), ([0; 4], 1));
     assert_eq!(counts.lost_until_ns(11 + ANSWER_NS), 10);
-    // Asked again after a while, and not held before that is confirmed.
+    // Asked again after a while, and not in hand before that is answered.
+    driver.actuator.apply(Speed::Base).expect("let go");
     let again_ns = 1 + ANSWER_NS + REFUSED_NS;
     assert!(look(&mut driver, again_ns, working(1)));
     assert_ne!(driver.counters.read().lost_since_ns, 0);
+    tell(&script, 3, Ok(LATE_PEAK));
     assert!(look(&mut driver, again_ns + ANSWER_NS, working(1)));
     let counts = driver.counters.read();
     assert_eq!((counts.boosts, counts.lost_since_ns), (1, 0));
     assert_eq!(counts.lost_ns, REFUSED_NS + ANSWER_NS);
     assert_eq!(
-        driver.counters.why_lost().as_deref(),
-        Some("emulated was not moved: in a test")
+        counts.boosted_until_ns(again_ns + 7),
+        7,
+        "since it was asked for"
     );
+    assert_eq!(driver.counters.why_lost().as_deref(), Some("held"));
 }
 
 #[test]
-fn a_short_boost_is_none_though_its_refusal_comes_when_it_has_ended() {
-    let (mut driver, refusals) = late(GC);
-    look(&mut driver, 1, collecting(1));
-    look(&mut driver, 1_000_001, working(1_000_001));
-    assert_eq!(driver.counts.boosted_ns, 1_000_000);
-    assert_eq!(driver.counters.read().boosted_ns, 0, "not known yet");
-    refusals.lock().unwrap().push(not_moved());
-    look(&mut driver, 1_000_001 + ANSWER_NS, working(1_000_001));
-    let counts = driver.counters.read();
-    assert_eq!((counts.boosts, counts.boosted_ns), (0, 0));
-    assert_eq!(counts.by_reason, [0; 4]);
-}
-
-#[test]
-fn a_boost_that_is_lost_counts_until_then() {
-    let (mut driver, refusals) = late("static:peak");
-    for at_ns in [1, 1 + ANSWER_NS] {
-        assert!(look(&mut driver, at_ns, working(at_ns)));
+fn boosts_count_by_their_own_answers_however_late_these_come() {
+    let (mut driver, script) = late(GC);
+    for at_ms in [1, 11, 21] {
+        let at_ns = at_ms * 1_000_000;
+        look(&mut driver, at_ns, collecting(at_ns));
+        look(&mut driver, at_ns + 5_000_000, working(at_ns + 5_000_000));
     }
-    refusals.lock().unwrap().push(gone());
+    assert_eq!(driver.counters.read().boosts, 0, "not one is answered");
+    for (change, stands) in [
+        (1, Ok(LATE_PEAK)),
+        (2, Ok(LATE_BASE)),
+        (3, Err("held".into())),
+        (5, Ok(LATE_BASE)),
+        (6, Ok(LATE_BASE)),
+    ] {
+        tell(&script, change, stands);
+    }
+    look(&mut driver, 40_000_000, working(40_000_000));
+    let counts = driver.counters.read();
+    assert_eq!((counts.boosts, counts.boosted_ns), (1, 5_000_000));
+    assert_eq!((counts.by_reason, counts.refused), ([1, 0, 0, 0], 2));
+    assert_eq!(counts.lost_since_ns, 0, "base is in hand");
+}
+
+#[test]
+fn a_boost_that_is_lost_counts_until_then_and_one_that_was_not_answered_never() {
+    let (mut driver, script) = late("static:peak");
+    look(&mut driver, 1, working(1));
+    tell(&script, 1, Ok(LATE_PEAK));
+    assert!(look(&mut driver, 1 + ANSWER_NS, working(1)));
+    script.lock().unwrap().is_gone = true;
     let lost_ns = 1 + ANSWER_NS + 500_000_000;
     assert!(!look(&mut driver, lost_ns, working(lost_ns)));
     let counts = driver.counters.read();
     assert_eq!((counts.boosts, counts.boosted_ns), (1, lost_ns - 1));
     assert_eq!(counts.lost_until_ns(lost_ns + 7), 7);
+
+    let (mut driver, script) = late("static:peak");
+    look(&mut driver, 1, working(1));
+    script.lock().unwrap().is_gone = true;
+    assert!(!look(&mut driver, 1 + ANSWER_NS, working(1)));
+    let counts = driver.counters.read();
+    assert_eq!((counts.boosts, counts.boosted_ns), (0, 0));
+}
+
+#[test]
+fn a_lever_that_goes_down_by_itself_is_no_boost_until_it_is_up_again() {
+    let (mut driver, script) = late("static:peak");
+    look(&mut driver, 1, working(1));
+    tell(&script, 1, Ok(LATE_PEAK));
+    look(&mut driver, 1 + ANSWER_NS, working(1));
+    let mut at_ns = 1 + ANSWER_NS;
+    for (stands, boosts, refused) in [(LATE_BASE, 1, 1), (LATE_PEAK, 2, 1)] {
+        tell(&script, 1, Ok(stands));
+        at_ns += 500_000_000;
+        look(&mut driver, at_ns, working(at_ns));
+        let counts = driver.counters.read();
+        assert_eq!((counts.boosts, counts.refused), (boosts, refused));
+    }
+    let counts = driver.counters.read();
+    assert_eq!(counts.boosted_until_ns(at_ns), ANSWER_NS + 500_000_000);
 }
 
 #[test]
