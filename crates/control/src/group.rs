@@ -148,6 +148,15 @@ impl CpuGroup {
         })
     }
 
+    /// What an owner of any of its levers holds.
+    fn marks(&self, host: &Host) -> Result<Vec<Place>, ControlError> {
+        let burst = self.burst_place();
+        let has_burst = host.read_if_there(&burst)?.is_some();
+        Ok(std::iter::once(self.quota_place())
+            .chain(has_burst.then_some(burst))
+            .collect())
+    }
+
     /// Where a thread enters the group and its account; nowhere in v2, which moves whole processes.
     fn tasks_places(&self) -> Vec<Place> {
         if self.version == Version::V2 {

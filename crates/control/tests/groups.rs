@@ -127,6 +127,46 @@ fn burst_is_raised_to_the_quota_and_put_back() {
 }
 
 #[test]
+fn a_burst_fills_its_group_up_once_however_often_it_is_boosted() {
+    let kernel = v1();
+    let file = "sys/fs/cgroup/cpu/svc/cpu.cfs_burst_us";
+    let before = kernel.texts();
+    let mut lever = burst::open(&kernel.host(), &own_group(&kernel), &Asked::default()).unwrap();
+    assert_eq!(lever.apply(Speed::Base).unwrap().value, 0);
+    assert_eq!(kernel.texts(), before, "nothing to write");
+    for _ in 0..50 {
+        assert_eq!(lever.apply(Speed::Peak).unwrap().value, 60_000);
+        assert_eq!(
+            lever.apply(Speed::Base).unwrap().value,
+            60_000,
+            "it stays up"
+        );
+    }
+    let writes = kernel.writes().len();
+    lever.undo().unwrap();
+    assert_eq!(kernel.text(file), "0");
+    for _ in 0..50 {
+        let error = lever.apply(Speed::Peak).unwrap_err().to_string();
+        assert!(error.ends_with("it is raised once in 10 s"), "{error}");
+        lever.undo().unwrap();
+    }
+    assert_eq!((writes, kernel.writes().len()), (1, 2));
+}
+
+#[test]
+fn quota_and_burst_of_a_group_have_one_owner() {
+    let kernel = v1();
+    let (host, group) = (kernel.host(), own_group(&kernel));
+    let mut quota = Quota::open(&host, &group, &Asked::default(), None).unwrap();
+    let mut burst = burst::open(&host, &group, &Asked::default()).unwrap();
+    quota.apply(Speed::Peak).unwrap();
+    assert!(burst.apply(Speed::Peak).unwrap_err().is_anothers());
+    quota.undo().unwrap();
+    burst.apply(Speed::Peak).unwrap();
+    assert!(quota.apply(Speed::Peak).unwrap_err().is_anothers());
+}
+
+#[test]
 fn groups_without_a_limit_and_values_out_of_range_are_refused() {
     let refused = |kernel: &FakeKernel, asked: Asked| {
         let group = CpuGroup::of_process(&kernel.host(), LeverKind::Quota, "self");
@@ -260,7 +300,6 @@ fn the_kernel_of_this_machine_takes_quota_and_burst_and_gets_them_back() {
     lever.self_test(&mut gauge).unwrap();
     lever.apply(Speed::Peak).unwrap();
     let journal = lever.saved().clone();
-    std::mem::forget(lever);
     assert_eq!(
         open(Asked::default()).unwrap().lever().range.base,
         100_000,
@@ -273,6 +312,8 @@ fn the_kernel_of_this_machine_takes_quota_and_burst_and_gets_them_back() {
         "{restored:?}"
     );
     assert_eq!(open(Asked::default()).unwrap().lever().range.base, 60_000);
+    // The kernel takes its lock off when an owner is killed.
+    drop(lever);
     let mut lever = burst::open(&host, &group, &Asked::default()).unwrap();
     lever.self_test(&mut gauge).unwrap();
     lever.apply(Speed::Peak).unwrap();

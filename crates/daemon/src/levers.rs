@@ -16,6 +16,9 @@ use bobtail_control::{Actuator, Asked, ControlError, Domain, Host, LeverKind, Pl
 
 use crate::owner::Owner;
 
+/// In a namespace of its own a thread's number is found by looking at all.
+const THREADS_MAX: usize = 512;
+
 /// What a lever is to move, found out once for a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spot {
@@ -78,6 +81,11 @@ impl Spot {
         is_same && owner.check(host, kind).is_ok()
     }
 
+    /// Whether it is the client's alone, by its process.
+    pub fn is_own(&self) -> bool {
+        matches!(self, Self::Group(_) | Self::Thread { .. })
+    }
+
     /// Whether a lever of that domain moves it.
     pub fn is_in(&self, domain: &Domain) -> bool {
         match (self, domain) {
@@ -120,7 +128,27 @@ fn offline(kind: LeverKind, cpu: u32) -> ControlError {
 /// The daemon's number of a client's thread, which the client knows by that of its own namespace.
 fn thread_of(host: &Host, target: u32, owner: &Owner) -> Result<Spot, ControlError> {
     let pid = owner.pid;
-    for name in host.list(&Place::proc(format!("{pid}/task")))? {
+    let no_thread = || ControlError::Unavailable {
+        lever: LeverKind::Uclamp,
+        why: format!("process {pid} has no thread {target}"),
+    };
+    let own = host.read(&Place::proc(format!("{pid}/status")))?;
+    let names = match numbers_of(&own) {
+        // The daemon's own namespace: the client's number is the kernel's.
+        0 | 1 => vec![target.to_string()],
+        _ => host.list(&Place::proc(format!("{pid}/task")))?,
+    };
+    // Each is a file to read, and all other clients wait meanwhile.
+    if names.len() > THREADS_MAX {
+        return Err(ControlError::Unavailable {
+            lever: LeverKind::Uclamp,
+            why: format!(
+                "process {pid} has {} threads, more than {THREADS_MAX}",
+                names.len()
+            ),
+        });
+    }
+    for name in names {
         let place = Place::proc(format!("{pid}/task/{name}/status"));
         let Some(status) = host.read_if_there(&place)? else {
             continue;
@@ -136,10 +164,13 @@ fn thread_of(host: &Host, target: u32, owner: &Owner) -> Result<Spot, ControlErr
             }
         }
     }
-    Err(ControlError::Unavailable {
-        lever: LeverKind::Uclamp,
-        why: format!("process {pid} has no thread {target}"),
-    })
+    Err(no_thread())
+}
+
+/// In how many namespaces a process has a number, by its `status`.
+fn numbers_of(status: &str) -> usize {
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+    numbers.map_or(0, |numbers| numbers.split_whitespace().count())
 }
 
 /// Opens a lever; nothing is moved yet, but that an imitation calibrates itself.

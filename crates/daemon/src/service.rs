@@ -15,6 +15,7 @@ use bobtail_policy::Speed;
 use crate::claims::{Claims, ClientId};
 use crate::config::Config;
 use crate::holdings::{HoldError, HoldingId, Holdings, Raised};
+use crate::levers::Spot;
 use crate::log::Log;
 use crate::owner::Owner;
 use crate::protocol::{Answer, Frame, Offer, Refusal, Request, VERSION, Want};
@@ -217,7 +218,10 @@ impl Service {
             Request::LowerAll => Answer::Lowered {
                 claims: self.let_go(client, now),
             },
-            Request::Beat => return Ok(None),
+            Request::Beat => {
+                self.end_stray_claims(client, now);
+                return Ok(None);
+            }
         };
         Ok(Some(answer))
     }
@@ -312,6 +316,24 @@ impl Service {
             }
         }
         ended
+    }
+
+    /// Groups and threads are given to the process that connected: whoever has its connection now
+    /// keeps nothing of them by beating.
+    fn end_stray_claims(&mut self, client: ClientId, now: Duration) {
+        let Some(session) = self.sessions.get(&client) else {
+            return;
+        };
+        let own = |(want, spot): (&Want, &Spot)| spot.is_own().then_some(*want);
+        let wants: Vec<_> = session.spots.iter().filter_map(own).collect();
+        let host = self.holdings.host();
+        let is_there = |want: &Want| session.owner.check(host, want.lever).is_ok();
+        if wants.first().is_none_or(is_there) {
+            return;
+        }
+        for want in wants {
+            self.end_claims(client, want, None, now);
+        }
     }
 
     fn let_go(&mut self, client: ClientId, now: Duration) -> u32 {

@@ -8,7 +8,7 @@ use bobtail_control::{Host, LeverKind};
 use bobtail_daemon::config::{Config, Rule};
 use bobtail_daemon::holdings::Holdings;
 use bobtail_daemon::journal::Journal;
-use bobtail_daemon::protocol::{Answer, Refusal};
+use bobtail_daemon::protocol::{Answer, Refusal, Request};
 use bobtail_daemon::service::Service;
 use bobtail_testkit::fake_kernel::FakeThreads;
 use desk::{Desk, PEER, refusal};
@@ -103,6 +103,45 @@ fn a_claim_ends_when_it_is_asked_for_by_whose_process_is_gone() {
     let answer = raise(&mut desk, client, QUOTA, 0);
     assert_eq!(refusal(answer), Refusal::NoLever);
     assert_eq!(quotas(&desk), ["60000"; 3]);
+}
+
+#[test]
+fn a_claim_ends_though_who_has_the_connection_now_beats() {
+    let mut desk = grouped();
+    let client = desk.join();
+    granted(raise(&mut desk, client, QUOTA, 0));
+    let beat = |desk: &mut Desk| {
+        let frame = Request::Beat.encode(9, true);
+        let reply = desk.service.receive(client, frame.bytes(), desk.now);
+        assert!(reply.frame.is_none() && !reply.ends);
+    };
+    beat(&mut desk);
+    assert_ne!(quotas(&desk), ["60000"; 3], "its own");
+    put_process(&desk, OWN, "web/one", 200);
+    beat(&mut desk);
+    // At base while it owes what it had.
+    assert_eq!(quotas(&desk), ["60000"; 3]);
+}
+
+#[test]
+fn a_thread_is_looked_for_among_few() {
+    let (mut desk, _) = threaded();
+    for thread in 1_000..2_000 {
+        put_thread(&desk, thread, thread - 900, 110);
+    }
+    let client = desk.join();
+    let answer = raise(&mut desk, client, UCLAMP, 41);
+    assert_eq!(
+        refusal(answer),
+        Refusal::NoLever,
+        "of a thousand in a namespace of their own"
+    );
+    // In the daemon's own its number is all that is needed.
+    let status = desk.kernel.text(&format!("proc/{}/status", PEER.pid));
+    let status = status.replace(&format!("NSpid:\t{}\t1", PEER.pid), "NSpid:\t7");
+    desk.kernel
+        .put(&format!("proc/{}/status", PEER.pid), &status);
+    granted(raise(&mut desk, client, UCLAMP, 41));
 }
 
 #[test]

@@ -125,6 +125,24 @@ fn quota_and_burst_of_a_group_are_not_raised_at_once() {
 }
 
 #[test]
+fn a_burst_that_is_raised_again_and_again_fills_its_group_up_once() {
+    let mut desk = desk(&[LeverKind::Burst]);
+    let client = desk.join();
+    raise(&mut desk, client, LeverKind::Burst, 0);
+    assert_eq!(desk.kernel.text(BURST), "60000");
+    for _ in 0..20 {
+        lower(&mut desk, client, LeverKind::Burst);
+        assert_eq!(desk.kernel.text(BURST), "0");
+        let answer = raise(&mut desk, client, LeverKind::Burst, 0);
+        assert_eq!(refusal(answer), Refusal::LeverFailed);
+        desk.pass(500 * MS);
+    }
+    let writes = desk.kernel.writes();
+    let of_burst = writes.iter().filter(|write| write.contains("burst_us = "));
+    assert_eq!(of_burst.count(), 2, "up, and down");
+}
+
+#[test]
 fn what_a_quota_owes_is_paid_back_though_its_client_has_left() {
     let mut desk = desk(&[LeverKind::Quota]);
     let client = desk.join();

@@ -113,7 +113,8 @@ impl Quota {
                 domain,
                 settings: vec![SavedSetting::of_file(host, &place)?],
             },
-            held: Held::open(host, [place.clone()])?,
+            // No lower than a burst that another raises: who has one has both.
+            held: Held::open(host, group.marks(host)?)?,
             knob: Knob::open(host, place)?,
             ledger: Ledger::new(range.base, period_us, u64::from(debt_max_us) * 1000),
             repayment: None,

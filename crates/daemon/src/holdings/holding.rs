@@ -21,6 +21,8 @@ use super::raised_time::RaisedTime;
 /// A lever nobody claims is closed after so long. Until then it stays in the journal: boosts that
 /// follow each other do not write it anew.
 const LINGER: Duration = Duration::from_secs(1);
+/// Longer than a burst rests, at periods of up to a second.
+const BURST_LINGER: Duration = Duration::from_secs(120);
 pub(super) const FIRST_RETRY: Duration = Duration::from_millis(100);
 pub(super) const LONGEST_RETRY: Duration = Duration::from_secs(10);
 
@@ -230,6 +232,8 @@ impl Holding {
         match (self.kind, &self.domain) {
             (LeverKind::Emulated, _) => None,
             (_, Domain::Thread(_)) => Some(Duration::ZERO),
+            // It knows itself when it may be raised again.
+            (LeverKind::Burst, _) => Some(BURST_LINGER),
             _ => Some(LINGER),
         }
     }

@@ -18,7 +18,10 @@ pub fn put_process(desk: &Desk, (real, effective): (u32, u32), group: &str, star
     let pid = PEER.pid;
     let cgroup = format!("2:cpuacct:/{group}\n1:cpu:/{group}\n0::/");
     desk.kernel.put(&format!("proc/{pid}/cgroup"), &cgroup);
-    let status = format!("Name:\tnode\nUid:\t{real}\t{effective}\t{effective}\t{effective}\n");
+    // In a namespace of its own, as in a container.
+    let numbers = format!("NSpid:\t{pid}\t1");
+    let users = format!("Uid:\t{real}\t{effective}\t{effective}\t{effective}");
+    let status = format!("Name:\tnode\n{users}\n{numbers}\n");
     desk.kernel.put(&format!("proc/{pid}/status"), &status);
     put_start(desk, pid, started);
 }
