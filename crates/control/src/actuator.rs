@@ -3,6 +3,8 @@
 //! Small on purpose: bobtaild, the probe and experiments drive any lever through it, and a new
 //! lever is one file.
 
+use std::os::fd::BorrowedFd;
+
 use serde::Serialize;
 
 use bobtail_policy::Speed;
@@ -55,6 +57,12 @@ pub trait Actuator: std::fmt::Debug + Send {
     /// Lets go of the lever as it stands: what reads otherwise than it was saved is somebody
     /// else's limit, and not to be put back.
     fn let_go(&mut self) {}
+
+    /// What the locks on its files belong to, taken or not. A process that has duplicates of these
+    /// keeps what is locked when this one is killed.
+    fn locks(&self) -> Vec<BorrowedFd<'_>> {
+        vec![]
+    }
 
     /// Finds out whether the lever does something, by moving it; it is undone afterwards.
     ///

@@ -5,6 +5,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -31,6 +32,11 @@ pub trait KnobFile: std::fmt::Debug + Send {
     fn hold(&mut self) -> io::Result<bool>;
     /// Takes the mark off.
     fn let_go(&mut self);
+    /// What the mark belongs to, for another process to have it too; none where it belongs to no
+    /// descriptor.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
 }
 
 /// The files of this machine.
@@ -94,5 +100,9 @@ impl KnobFile for RealKnob {
 
     fn let_go(&mut self) {
         syscalls::unlock(&self.file);
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.file.as_fd())
     }
 }

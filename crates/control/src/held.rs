@@ -3,11 +3,19 @@
 //! Let go any sooner, another owner would take what is still raised for what was before, and put
 //! that back for good; and who tries again to put it back would write over what the other has set.
 
+use std::os::fd::BorrowedFd;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::cpufreq::marks;
 use crate::error::ControlError;
 use crate::host::{Host, Place};
 use crate::knob::Knob;
 use crate::lever::Domain;
-use crate::saved::{Restored, SavedState};
+use crate::saved::{Restored, SavedSetting, SavedState};
+
+/// How often a lock is tried while it is waited for.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// The files that the owner of one lever holds.
 #[derive(Debug)]
@@ -60,6 +68,13 @@ impl Held {
             Err(_) => self.let_go(),
         }
         held
+    }
+
+    /// What the locks belong to. Who has these open too keeps them when this process ends; who lets
+    /// go of them does so for both.
+    pub(crate) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        let files = self.marks.iter().filter_map(|mark| mark.file.as_ref());
+        files.filter_map(Knob::descriptor).collect()
     }
 
     /// Whether the lever was taken and is not known to be back.
@@ -128,5 +143,54 @@ impl Held {
                 mark.file = None;
             }
         }
+    }
+}
+
+/// The lock on a lever that nobody has in hand, as far as its files are there; gone when dropped.
+#[derive(Debug)]
+pub struct Lock(#[expect(dead_code, reason = "it is held, not read")] Vec<Knob>);
+
+impl SavedState {
+    /// Locks what an owner of this lever would hold, and waits at most so long for another to let
+    /// go; none where it does not. Anybody who may read the files can lock them, so that who puts
+    /// a lever back must not wait for ever.
+    pub fn hold(&self, host: &Host, patience: Duration) -> Option<Lock> {
+        let mut files = Vec::new();
+        for place in self.held_places() {
+            match Knob::open_to_hold(host, place) {
+                Ok(file) => files.push(file),
+                // What is left is for putting back, which comes before a lock.
+                Err(error) if error.is_of_descriptors() => return Some(Lock(vec![])),
+                // What is not there holds nobody up.
+                Err(_) => {}
+            }
+        }
+        let began = Instant::now();
+        for file in &mut files {
+            while matches!(file.hold(), Err(ControlError::Held { .. })) {
+                if began.elapsed() >= patience {
+                    return None;
+                }
+                sleep(PAUSE);
+            }
+        }
+        Some(Lock(files))
+    }
+
+    /// The files that are written, and the mark that all levers of a clock have in common.
+    fn held_places(&self) -> Vec<Place> {
+        let cpus: &[u32] = match &self.domain {
+            Domain::Cpus(cpus) => cpus,
+            Domain::Group(_) | Domain::Thread(_) => &[],
+        };
+        let settings = self.settings.iter().filter_map(|setting| match setting {
+            SavedSetting::File { place, .. } => Some(place.clone()),
+            SavedSetting::Clamps { .. } => None,
+        });
+        // A policy has the number of a CPU of its own. In one order, so that no two wait for each other.
+        let mut places: Vec<_> = settings.chain(marks(cpus)).collect();
+        places.sort_by(|one, other| one.path.cmp(&other.path));
+        places.dedup();
+        places
     }
 }

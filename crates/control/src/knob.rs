@@ -4,6 +4,7 @@
 //! fail when descriptors have run out meanwhile.
 
 use std::io::Write;
+use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 
 use crate::error::ControlError;
@@ -86,6 +87,11 @@ impl Knob {
                 cause,
             }),
         }
+    }
+
+    /// What the mark belongs to.
+    pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.file.descriptor()
     }
 
     /// Takes the mark off.

@@ -31,7 +31,8 @@ pub mod uclamp;
 
 pub use actuator::{Actuator, Applied, Outcome, SelfTest};
 pub use error::ControlError;
+pub use held::Lock;
 pub use host::{Host, Place, Root};
 pub use lever::{Asked, Domain, Lever, LeverKind, Range, Unit};
 pub use saved::{Restored, SavedSetting, SavedState};
-pub use syscalls::{futex_wait, futex_wake, peer_process};
+pub use syscalls::{futex_wait, futex_wake, lock, peer_process, receive_with_files};

@@ -2,6 +2,8 @@
 //!
 //! What is left of a lever when it needs no governor, no bounds and no account.
 
+use std::os::fd::BorrowedFd;
+
 use bobtail_policy::Speed;
 
 use crate::actuator::{Actuator, Applied, SelfTest};
@@ -113,6 +115,10 @@ impl Actuator for PlainSetting {
 
     fn let_go(&mut self) {
         self.held.let_go();
+    }
+
+    fn locks(&self) -> Vec<BorrowedFd<'_>> {
+        self.held.descriptors()
     }
 
     /// That the kernel keeps both values; such a setting promises no speed.

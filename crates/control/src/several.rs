@@ -2,6 +2,8 @@
 //!
 //! The arbitration between services stays by domain; this only spares an owner the loop.
 
+use std::os::fd::BorrowedFd;
+
 use bobtail_policy::Speed;
 
 use crate::actuator::{Actuator, Applied, SelfTest};
@@ -104,6 +106,10 @@ impl Actuator for Several {
 
     fn let_go(&mut self) {
         self.parts.iter_mut().for_each(|part| part.let_go());
+    }
+
+    fn locks(&self) -> Vec<BorrowedFd<'_>> {
+        self.parts.iter().flat_map(|part| part.locks()).collect()
     }
 
     /// Of some of them, all over the machine; what the slowest of those was seen to do.

@@ -18,7 +18,11 @@ fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
 }
 
 /// Takes the file's lock without waiting; false when another process has it.
-pub(crate) fn lock(file: &File) -> io::Result<bool> {
+///
+/// # Errors
+///
+/// The kernel's refusal, other than that.
+pub fn lock(file: &File) -> io::Result<bool> {
     // SAFETY: the descriptor is open while `file` is borrowed; flock takes no memory.
     match checked(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }) {
         Ok(_) => Ok(true),
@@ -163,6 +167,66 @@ pub fn peer_process(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     })?;
     // SAFETY: the call gave the descriptor to nobody else.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// As many descriptors as one message of a socket can bring (`SCM_MAX_FD`).
+const FILES_MAX: usize = 253;
+
+/// Receives one message of a Unix socket and the files that came with it, without waiting; its
+/// length, 0 at the end.
+///
+/// # Errors
+///
+/// WouldBlock where there is none yet; ENOTSOCK of a pipe.
+pub fn receive_with_files(
+    socket: BorrowedFd<'_>,
+    buffer: &mut [u8],
+    files: &mut Vec<File>,
+) -> io::Result<usize> {
+    // In u64, so that it is aligned as the kernel's header wants it; with room for both.
+    let mut control = [0_u64; FILES_MAX / 2 + 8];
+    let mut part = libc::iovec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: buffer.len(),
+    };
+    // SAFETY: an all-zero msghdr is a valid value of that plain struct.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = &mut part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = size_of_val(&control) as _;
+    let flags = libc::MSG_DONTWAIT | libc::MSG_CMSG_CLOEXEC;
+    // SAFETY: the socket is open while it is borrowed; `message` names memory that is writable, of
+    // the sizes told, and lives until the call returns.
+    let length = unsafe { libc::recvmsg(socket.as_raw_fd(), &mut message, flags) };
+    let length = usize::try_from(length).map_err(|_| io::Error::last_os_error())?;
+    // SAFETY: the kernel has filled `control` with as many bytes as `message` says by now.
+    let mut header = unsafe { libc::CMSG_FIRSTHDR(&message) };
+    while !header.is_null() {
+        // SAFETY: a header that is not null lies within `control`, whole and aligned.
+        let (level, kind, bytes) = unsafe {
+            (
+                (*header).cmsg_level,
+                (*header).cmsg_type,
+                (*header).cmsg_len as usize,
+            )
+        };
+        if (level, kind) == (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
+            // SAFETY: computes a size, without any memory.
+            let before = unsafe { libc::CMSG_LEN(0) } as usize;
+            for index in 0..bytes.saturating_sub(before) / size_of::<libc::c_int>() {
+                // SAFETY: that many descriptors follow the header, and the kernel gave each to
+                // this call alone.
+                files.push(unsafe {
+                    let data = libc::CMSG_DATA(header).cast::<libc::c_int>();
+                    File::from_raw_fd(data.add(index).read_unaligned())
+                });
+            }
+        }
+        // SAFETY: `message` is as the kernel left it, and `header` one of its headers.
+        header = unsafe { libc::CMSG_NXTHDR(&message, header) };
+    }
+    Ok(length)
 }
 
 /// What `sched_getattr` and `sched_setattr` take, up to the clamps (`struct sched_attr`).

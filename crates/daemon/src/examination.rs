@@ -158,8 +158,9 @@ fn imitation() -> Result<Tried, ControlError> {
 }
 
 /// Its stdin ends with its owner, and nothing is left for it to do.
-fn end(mut guard: std::process::Child) {
-    drop(guard.stdin.take());
+fn end(guard: guard::Guard) {
+    let guard::Guard { mut child, line } = guard;
+    drop(line);
     // It has put back what there was by then, which is nothing.
-    drop(guard.wait());
+    drop(child.wait());
 }

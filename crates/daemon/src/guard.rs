@@ -1,28 +1,33 @@
 //! The guard: a second process that outlives a killed daemon and puts its levers back.
 //!
-//! The daemon holds the writing end of the guard's stdin, so the kernel itself tells the guard of
-//! the daemon's end, whatever ended it. Nothing else ends the guard: it has a session of its own
+//! The daemon holds the other end of the guard's stdin, a socket, so the kernel itself tells the
+//! guard of the daemon's end, whatever ended it; and the locks of its levers are the guard's too. Nothing else ends the guard: it has a session of its own
 //! and no ear for signals that can be ignored.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use bobtail_control::Host;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 
+use crate::lent;
 use crate::lock::{Lock, LockError};
 use crate::log;
 use crate::remembered::Remembered;
 use crate::restore::{RestoreError, restore_left, restore_locked};
 
 /// What could not be put back is tried again for so long, then left to the next start.
-const TRIES: u32 = 100;
+const TRIED_FOR: Duration = Duration::from_secs(180);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// A new daemon that puts back waits for the locks that this guard has until it has taken over.
+const TAKEN_PAUSE: Duration = Duration::from_millis(5);
 /// A journal without a daemon is looked for so often.
 const STAND_PAUSE: Duration = Duration::from_millis(200);
 
@@ -30,12 +35,26 @@ const STAND_PAUSE: Duration = Duration::from_millis(200);
 /// serves nobody meanwhile.
 const READY_WITHIN: Duration = Duration::from_secs(5);
 
+/// A guard, as its daemon has it.
+#[derive(Debug)]
+pub struct Guard {
+    pub child: Child,
+    /// To its stdin, which ends with the last of these.
+    pub line: Rc<OwnedFd>,
+}
+
 /// Starts the guard of the daemon `owner`, and waits until it is ready.
 ///
 /// # Errors
 ///
 /// When it cannot be started, or ends at once.
-pub fn start(root: Option<&Path>, journal: &Path, owner: &str) -> io::Result<Child> {
+pub fn start(root: Option<&Path>, journal: &Path, owner: &str) -> io::Result<Guard> {
+    let (line, stdin) = socketpair(
+        AddressFamily::Unix,
+        SockType::SeqPacket,
+        None,
+        SockFlag::SOCK_CLOEXEC,
+    )?;
     let mut command = Command::new("/proc/self/exe");
     command.arg("--journal").arg(journal);
     command.arg("--guard-of").arg(owner);
@@ -43,16 +62,19 @@ pub fn start(root: Option<&Path>, journal: &Path, owner: &str) -> io::Result<Chi
         command.arg("--root").arg(root);
     }
     let mut child = command
-        .stdin(Stdio::piped())
+        .stdin(Stdio::from(stdin))
         .stdout(Stdio::piped())
         .spawn()?;
+    // Its copy of the guard's end; the socket would not end for the guard otherwise.
+    drop(command);
     if let Err(cause) = wait_until_ready(&mut child, READY_WITHIN) {
         // It would stay a zombie, one for each try, until its parent ends.
         drop(child.kill());
         drop(child.wait());
         return Err(cause);
     }
-    Ok(child)
+    let line = Rc::new(line);
+    Ok(Guard { child, line })
 }
 
 /// Waits for the byte that a guard says once it watches.
@@ -76,11 +98,9 @@ fn wait_until_ready(child: &mut Child, patience: Duration) -> io::Result<()> {
 
 /// Tells a guard that nothing is left to be put back, so that it goes home though the journal, and
 /// the folder that it was in, may be gone when it looks.
-pub fn dismiss(guard: &mut Child) {
-    if let Some(stdin) = &mut guard.stdin {
-        // One that has ended already needs no telling.
-        drop(stdin.write_all(b"."));
-    }
+pub fn dismiss(guard: &Guard) {
+    // One that has ended already needs no telling.
+    let _ = lent::send_home(&guard.line);
 }
 
 /// The guard itself: sleeps until stdin ends, then puts back what is left.
@@ -99,18 +119,21 @@ pub fn watch(host: &Host, journal: &Path, owner: &str) -> Result<usize, RestoreE
         return Ok(0);
     }
     let mut pause = Duration::from_millis(5);
-    for _ in 0..TRIES {
+    let began = Instant::now();
+    while began.elapsed() < TRIED_FOR {
+        let mut longest = LONGEST_PAUSE;
         match put_back_left(host, journal, &mut remembered) {
             Ok(0) => return Ok(0),
             // A new daemon puts back before all else; until it says so, this one stays near.
-            Ok(_) | Err(RestoreError::Lock(LockError::Taken(_))) => {}
+            Err(RestoreError::Lock(LockError::Taken(_))) => longest = TAKEN_PAUSE,
+            Ok(_) => {}
             Err(error) => log::line(format_args!("guard: {error}")),
         }
         if is_taken_over(host, journal, &remembered.owners()) {
             return Ok(0);
         }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        std::thread::sleep(pause.min(longest));
+        pause = (pause * 2).min(longest);
     }
     put_back_left(host, journal, &mut remembered)
 }
@@ -131,7 +154,10 @@ fn put_back_left(
     if crate::journal::read(journal, host)?.is_none() {
         return Ok(remembered.put_back(host));
     }
-    restore_locked(&lock, host, journal, Some(&remembered.owners()))
+    let mut lent = std::mem::take(&mut remembered.lent);
+    let restored = restore_locked(&lock, host, journal, Some(&remembered.owners()), &mut lent);
+    remembered.lent = lent;
+    restored
 }
 
 /// A guard that stays: puts back whatever any daemon leaves in that journal, until it is ended.

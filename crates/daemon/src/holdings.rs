@@ -23,6 +23,9 @@ use crate::levers::{self, Imitated, Spot};
 use crate::log::Log;
 use crate::restore::{Outcome, name, put_back};
 
+/// How often what was left raised is not put back for want of its lock: some seconds.
+const LOCK_TRIES: u32 = 5;
+
 /// Number of a holding.
 pub type HoldingId = u32;
 
@@ -32,6 +35,8 @@ struct Orphan {
     saved: SavedState,
     retry_at: Duration,
     pause: Duration,
+    /// How often its lock was another's.
+    waited: u32,
 }
 
 /// All levers in the daemon's hand.
@@ -65,6 +70,7 @@ impl Holdings {
             saved: saved.clone(),
             retry_at: Duration::ZERO,
             pause: FIRST_RETRY,
+            waited: 0,
         };
         Self {
             orphans: journal.entries().iter().map(orphan).collect(),
@@ -242,7 +248,12 @@ impl Holdings {
             if retry_at > now {
                 return Err(HoldError::InTrouble);
             }
-            holding.retry(&self.host, now, log)?;
+            let retried = holding.retry(&self.host, now, log);
+            if retried.is_err() && holding.is_journaled {
+                // A file that was gone is another one by now, with a lock of its own.
+                self.journal.lend(&*holding.actuator);
+            }
+            retried?;
         }
         if let (State::BackingOff { until }, Some(_)) = (&holding.state, wanted) {
             if *until > now {
@@ -270,6 +281,7 @@ impl Holdings {
 
     /// Closes what has been idle; which are to be settled again.
     pub fn tick(&mut self, now: Duration, log: &mut Log) -> Vec<HoldingId> {
+        self.lend_again();
         let mut due = Vec::new();
         let mut idle = Vec::new();
         for (id, holding) in &self.of {
@@ -286,6 +298,14 @@ impl Holdings {
         }
         self.retry_orphans(now, log);
         due
+    }
+
+    /// A guard that follows another has no locks yet.
+    fn lend_again(&self) {
+        if self.journal.is_guard_behind() {
+            let journaled = self.of.values().filter(|holding| holding.is_journaled);
+            journaled.for_each(|holding| self.journal.lend(&*holding.actuator));
+        }
     }
 
     fn retry_orphans(&mut self, now: Duration, log: &mut Log) {
@@ -356,6 +376,12 @@ impl Orphan {
     fn is_back(&mut self, host: &Host, now: Duration, log: &mut Log) -> bool {
         self.retry_at = now + self.pause;
         self.pause = (self.pause * 2).min(LONGEST_RETRY);
+        // Written anyway after a while: anybody who may read the files can lock them.
+        let lock = self.saved.hold(host, Duration::ZERO);
+        if lock.is_none() && self.waited < LOCK_TRIES {
+            self.waited += 1;
+            return false;
+        }
         let Outcome::Back(differing) = put_back(host, &self.saved) else {
             return false;
         };

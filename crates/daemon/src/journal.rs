@@ -9,9 +9,11 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use bobtail_control::{Domain, Host, LeverKind, Place, SavedState};
+use bobtail_control::{Actuator, Domain, Host, LeverKind, Place, SavedState};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use crate::lent::Lender;
 
 const VERSION: u32 = 1;
 /// No journal that this daemon writes comes near.
@@ -50,6 +52,8 @@ pub struct Content {
 pub struct Journal {
     path: PathBuf,
     content: Content,
+    /// To the guard, which follows this journal.
+    lender: Lender,
 }
 
 impl Journal {
@@ -72,9 +76,26 @@ impl Journal {
                 owner: owner.to_owned(),
                 entries,
             },
+            lender: Lender::default(),
         };
         journal.write()?;
         Ok(journal)
+    }
+
+    /// Lends the locks of what is in it to the guard.
+    pub fn lending(mut self, lender: Lender) -> Self {
+        self.lender = lender;
+        self
+    }
+
+    /// Shares the locks of a lever that is in it with the guard.
+    pub fn lend(&self, actuator: &dyn Actuator) {
+        self.lender.lend(actuator.saved(), &actuator.locks());
+    }
+
+    /// Whether there is a guard that must be lent the locks of all that is in it.
+    pub fn is_guard_behind(&self) -> bool {
+        self.lender.is_behind()
     }
 
     /// Adds a lever that is about to be raised. When this fails it must not be.
@@ -100,6 +121,7 @@ impl Journal {
     /// When the file cannot be written.
     pub fn remove(&mut self, lever: LeverKind, domain: &Domain) -> Result<(), JournalError> {
         self.forget(lever, domain);
+        self.lender.forget(lever, domain);
         self.write()
     }
 

@@ -26,6 +26,8 @@ pub mod journal;
 #[cfg(feature = "server")]
 pub mod keeper;
 #[cfg(feature = "server")]
+pub mod lent;
+#[cfg(feature = "server")]
 pub mod levers;
 #[cfg(feature = "server")]
 pub mod lock;

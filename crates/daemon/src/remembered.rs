@@ -9,11 +9,11 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use bobtail_control::{Host, SavedState};
-use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 
 use crate::journal;
+use crate::lent::{Lent, Said};
 use crate::restore::put_all_back;
 
 /// How often the journal is read where the kernel does not tell that it was replaced, in ms.
@@ -26,6 +26,8 @@ pub struct Remembered {
     /// Of daemons whose journal it is; that of another is another guard's.
     owners: Vec<String>,
     entries: Vec<SavedState>,
+    /// The locks that the daemon has shared.
+    pub lent: Lent,
     /// Tells of replacements; none where the user has no more of these to be had.
     watch: Option<Inotify>,
 }
@@ -44,6 +46,7 @@ impl Remembered {
             path: path.to_owned(),
             owners: vec![owner.to_owned()],
             entries: vec![],
+            lent: Lent::default(),
             watch,
         };
         // Until the daemon has written its first journal, that of the one before counts as its own.
@@ -79,19 +82,21 @@ impl Remembered {
             if !is_said {
                 continue;
             }
-            let mut buffer = [0; 64];
-            match nix::unistd::read(&stdin, &mut buffer) {
-                Ok(0) => return false,
-                Ok(_) => return true,
-                Err(Errno::EINTR | Errno::EAGAIN) => {}
-                Err(_) => return false,
+            match self.lent.listen(&stdin) {
+                Said::Nothing => {}
+                Said::GoHome => return true,
+                Said::End => {
+                    // Written while there was more to listen to.
+                    self.look(host);
+                    return false;
+                }
             }
         }
     }
 
     /// Puts back what the journal told when it was last there; how much could not be.
     pub fn put_back(&mut self, host: &Host) -> usize {
-        self.entries = put_all_back(host, std::mem::take(&mut self.entries));
+        self.entries = put_all_back(host, std::mem::take(&mut self.entries), &mut self.lent);
         self.entries.len()
     }
 

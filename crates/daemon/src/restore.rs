@@ -4,14 +4,20 @@
 //! A lever that is gone is not done: a CPU that comes back online has the bounds it had before.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bobtail_control::{ControlError, Domain, Host, Restored, SavedState};
 use thiserror::Error;
 
 use crate::journal::{self, Journal, JournalError};
+use crate::lent::{Lent, Whose};
 use crate::lock::{Lock, LockError};
 use crate::log;
+
+/// Locks that are not this process's are waited for so long in all, then what they are on is put
+/// back all the same: anybody who may read the files can lock them, and must not keep a lever
+/// raised by it. A guard that has the lock is through long before.
+const LOCK_PATIENCE: Duration = Duration::from_millis(200);
 
 /// What became of one lever.
 #[derive(Debug)]
@@ -40,12 +46,27 @@ pub fn outcome(restored: Restored, domain: &Domain) -> Outcome {
     Outcome::Back(restored.differing)
 }
 
-/// Puts back all that it can, with a line for each; what is left over.
-pub fn put_all_back(host: &Host, entries: Vec<SavedState>) -> Vec<SavedState> {
+/// Puts back all that it can, each under its lock, with a line for each; what is left over. Of
+/// what was `lent` nothing is written that another owner has by now.
+pub fn put_all_back(host: &Host, entries: Vec<SavedState>, lent: &mut Lent) -> Vec<SavedState> {
+    let began = Instant::now();
     let mut left = Vec::new();
     for saved in entries {
         let name = name(&saved);
-        match put_back(host, &saved) {
+        let _lock = match lent.hold(&saved) {
+            Whose::Own => None,
+            Whose::Anothers => {
+                log::line(format_args!("{name} was back, and is another owner's now"));
+                lent.forget(saved.lever, &saved.domain);
+                continue;
+            }
+            Whose::Unknown => saved.hold(host, LOCK_PATIENCE.saturating_sub(began.elapsed())),
+        };
+        let outcome = put_back(host, &saved);
+        if matches!(outcome, Outcome::Back(_)) {
+            lent.forget(saved.lever, &saved.domain);
+        }
+        match outcome {
             Outcome::Back(differing) => match differing.first() {
                 None => log::line(format_args!("put back {name}")),
                 Some(error) => log::line(format_args!("put back {name}, but {error}")),
@@ -63,6 +84,16 @@ pub fn put_all_back(host: &Host, entries: Vec<SavedState>) -> Vec<SavedState> {
         }
     }
     left
+}
+
+/// Waits until nobody has the locks of levers that are back, for as long as a lock may be waited
+/// for: the guard of the daemon before has them until it sees that it was followed, and who asks
+/// meanwhile would be refused.
+pub fn wait_for_locks(host: &Host, entries: &[SavedState]) {
+    let began = Instant::now();
+    for saved in entries {
+        drop(saved.hold(host, LOCK_PATIENCE.saturating_sub(began.elapsed())));
+    }
 }
 
 /// A lever and its domain, for people.
@@ -101,7 +132,7 @@ pub fn restore_left(
     wait: Duration,
 ) -> Result<usize, RestoreError> {
     let lock = Lock::take(path, wait)?;
-    restore_locked(&lock, host, path, owners)
+    restore_locked(&lock, host, path, owners, &mut Lent::default())
 }
 
 /// Likewise for who has the journal's lock already.
@@ -114,6 +145,7 @@ pub fn restore_locked(
     host: &Host,
     path: &Path,
     owners: Option<&[&str]>,
+    lent: &mut Lent,
 ) -> Result<usize, RestoreError> {
     let Some(content) = journal::read(path, host)? else {
         return Ok(0);
@@ -122,7 +154,7 @@ pub fn restore_locked(
     if is_another || content.entries.is_empty() {
         return Ok(0);
     }
-    let left = put_all_back(host, content.entries);
+    let left = put_all_back(host, content.entries, lent);
     let count = left.len();
     Journal::begin(path, host, &content.owner, left)?;
     Ok(count)

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::process::Child;
 use std::time::{Duration, Instant};
 
 use bobtail_control::Host;
@@ -21,15 +20,16 @@ use thiserror::Error;
 use crate::claims::ClientId;
 use crate::config::Config;
 use crate::descriptors;
-use crate::guard;
+use crate::guard::{self, Guard};
 use crate::holdings::{Holdings, Raised};
 use crate::journal::{self, Journal, JournalError};
+use crate::lent::{Lender, Lent};
 use crate::levers::Imitated;
 use crate::lock::{Lock, LockError};
 use crate::log;
 use crate::protocol::{Answer, MAX_FRAME_BYTES, Refusal};
 use crate::proving::prove;
-use crate::restore::put_all_back;
+use crate::restore::{put_all_back, wait_for_locks};
 use crate::service::Service;
 use crate::socket;
 use crate::socket::listener;
@@ -74,7 +74,9 @@ pub struct Server {
     epoll: Epoll,
     listener: UnixListener,
     signals: SignalFd,
-    guard: Option<Child>,
+    guard: Option<Guard>,
+    /// To whoever is the guard.
+    lender: Lender,
     guard_retry_at: Option<Duration>,
     /// When the guard before was followed by this one.
     guard_followed_at: Option<Duration>,
@@ -130,8 +132,13 @@ impl Server {
         let owner = owner();
         let guard =
             guard::start(root.as_deref(), &config.journal, &owner).map_err(ServerError::Guard)?;
-        let left = left.map_or_else(Vec::new, |content| put_all_back(&host, content.entries));
-        let mut journal = Journal::begin(&config.journal, &host, &owner, left)?;
+        let left = left.map_or_else(Vec::new, |content| content.entries);
+        let not_back = put_all_back(&host, left.clone(), &mut Lent::default());
+        let lender = Lender::default();
+        lender.speak_to(guard.line.clone());
+        let journal = Journal::begin(&config.journal, &host, &owner, not_back)?;
+        let mut journal = journal.lending(lender.clone());
+        wait_for_locks(&host, &left);
         let prepared = prepare(&host, &mut journal, &mut config);
         let listener = listener::listen_at(&config.socket, config.socket_mode, config.socket_group)
             .map_err(|cause| ServerError::Socket {
@@ -154,6 +161,7 @@ impl Server {
             listener,
             signals,
             guard: None,
+            lender,
             guard_retry_at: None,
             guard_followed_at: None,
             clients: BTreeMap::new(),
@@ -187,7 +195,7 @@ impl Server {
 
     /// The guard's process.
     pub fn guard_id(&self) -> Option<u32> {
-        self.guard.as_ref().map(Child::id)
+        self.guard.as_ref().map(|guard| guard.child.id())
     }
 
     /// Serves until a signal asks for the end, then puts everything back; how many levers could
@@ -369,7 +377,7 @@ impl Server {
             std::thread::sleep(END_PAUSE);
             left = self.service.end(self.now()).0;
         }
-        if let (0, Some(guard)) = (left, &mut self.guard) {
+        if let (0, Some(guard)) = (left, &self.guard) {
             guard::dismiss(guard);
         }
         if let Err(cause) = std::fs::remove_file(&self.config.socket) {
@@ -378,8 +386,9 @@ impl Server {
         left
     }
 
-    fn adopt(&mut self, guard: Child) -> Result<(), Errno> {
-        if let Some(stdout) = &guard.stdout {
+    fn adopt(&mut self, guard: Guard) -> Result<(), Errno> {
+        self.lender.speak_to(guard.line.clone());
+        if let Some(stdout) = &guard.child.stdout {
             self.epoll.add(stdout, readable(GUARD))?;
         }
         self.guard = Some(guard);
@@ -388,11 +397,11 @@ impl Server {
 
     /// The guard's stdout says something only by ending.
     fn bury_guard(&mut self) {
-        if let Some(mut guard) = self.guard.take() {
+        if let Some(Guard { mut child, .. }) = self.guard.take() {
             log::line("the guard has ended; starting another");
             // It may have closed stdout and live; one that lives on would never be waited for.
-            drop(guard.kill());
-            drop(guard.wait());
+            drop(child.kill());
+            drop(child.wait());
         }
         // One after the other at once would be all that this process does.
         let earliest = self.guard_followed_at.map(|at| at + GUARD_PAUSE);

@@ -5,6 +5,8 @@
 //! keeps its freedom above it: a maximum is an administrator's word, or that of the cooling. Works
 //! under intel_pstate and amd_pstate too, where the minimum is a floor that the hardware keeps.
 
+use std::os::fd::BorrowedFd;
+
 use bobtail_policy::Speed;
 
 use crate::actuator::{Actuator, Applied, SelfTest};
@@ -140,6 +142,10 @@ impl Actuator for CpufreqMinMax {
 
     fn let_go(&mut self) {
         self.held.let_go();
+    }
+
+    fn locks(&self) -> Vec<BorrowedFd<'_>> {
+        self.held.descriptors()
     }
 
     fn self_test(&mut self, gauge: &mut dyn Gauge) -> Result<SelfTest, ControlError> {

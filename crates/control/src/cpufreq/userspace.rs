@@ -4,6 +4,8 @@
 //! whole domain is put to base first, because the hardware runs at the highest request of all
 //! CPUs that share a clock; after that only the policies of the caller's own CPUs move.
 
+use std::os::fd::BorrowedFd;
+
 use bobtail_policy::Speed;
 
 use crate::actuator::{Actuator, Applied, SelfTest};
@@ -164,6 +166,10 @@ impl Actuator for CpufreqUserspace {
 
     fn let_go(&mut self) {
         self.held.let_go();
+    }
+
+    fn locks(&self) -> Vec<BorrowedFd<'_>> {
+        self.held.descriptors()
     }
 
     fn self_test(&mut self, gauge: &mut dyn Gauge) -> Result<SelfTest, ControlError> {

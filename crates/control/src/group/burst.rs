@@ -6,6 +6,8 @@
 //! had 0.97 of a CPU where 0.30 were allowed. So it stays up between boosts, and is raised again no
 //! sooner than [`REST_PERIODS`] after it was put back.
 
+use std::os::fd::BorrowedFd;
+
 use bobtail_policy::Speed;
 
 use crate::actuator::{Actuator, Applied, SelfTest};
@@ -124,6 +126,10 @@ impl Actuator for Burst {
 
     fn let_go(&mut self) {
         self.setting.let_go();
+    }
+
+    fn locks(&self) -> Vec<BorrowedFd<'_>> {
+        self.setting.locks()
     }
 
     fn self_test(&mut self, gauge: &mut dyn Gauge) -> Result<SelfTest, ControlError> {

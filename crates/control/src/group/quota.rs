@@ -7,6 +7,8 @@
 mod paying;
 mod self_test;
 
+use std::os::fd::BorrowedFd;
+
 use bobtail_policy::Speed;
 
 use crate::actuator::{Actuator, Applied, SelfTest};
@@ -203,6 +205,10 @@ impl Actuator for Quota {
 
     fn let_go(&mut self) {
         self.held.let_go();
+    }
+
+    fn locks(&self) -> Vec<BorrowedFd<'_>> {
+        self.held.descriptors()
     }
 
     /// That the kernel keeps both values; and, where threads can be put into the group, that it

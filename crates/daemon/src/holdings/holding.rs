@@ -147,6 +147,7 @@ impl Holding {
         if matches!(self.state, State::Idle { .. }) && !is_saved {
             journal.add(self.actuator.saved())?;
             self.is_journaled = true;
+            journal.lend(&*self.actuator);
         }
         let upkeep = self.actuator.upkeep_ns().map(Duration::from_nanos);
         self.state = State::Raised {
