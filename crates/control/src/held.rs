@@ -187,7 +187,8 @@ impl SavedState {
             SavedSetting::File { place, .. } => Some(place.clone()),
             SavedSetting::Clamps { .. } => None,
         });
-        // A policy has the number of a CPU of its own. In one order, so that no two wait for each other.
+        // A policy has the number of a CPU of its own. In one order, so that no two wait for each
+        // other.
         let mut places: Vec<_> = settings.chain(marks(cpus)).collect();
         places.sort_by(|one, other| one.path.cmp(&other.path));
         places.dedup();

@@ -38,7 +38,8 @@ impl Threads for RealThreads {
 ///
 /// When there is no such thread.
 pub fn start_of(host: &Host, thread: i32) -> Result<u64, ControlError> {
-    let place = Place::proc(format!("{thread}/stat"));
+    // Not `/proc/N/stat`, for which the kernel adds up all threads of the process (`do_task_stat`).
+    let place = Place::proc(format!("{thread}/task/{thread}/stat"));
     let text = host.read(&place)?;
     // The name, field 2, is in brackets and may hold anything.
     let after_name = text.rsplit_once(')').map_or("", |(_, rest)| rest);

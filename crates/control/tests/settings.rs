@@ -149,7 +149,7 @@ fn clamping() -> (Host, FakeKernel, FakeThreads) {
     let (kernel, threads) = (FakeKernel::with_cpus(1), FakeThreads::default());
     kernel.cpufreq(&FakePolicy::of_cpu(0));
     let stat = |start| format!("7 (a ) b) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 {start} 0 0");
-    kernel.put("proc/7/stat", &stat(4242));
+    kernel.put("proc/7/task/7/stat", &stat(4242));
     threads.put(7, 0, 1024);
     (
         kernel.host().and_threads(Arc::new(threads.clone())),
@@ -182,7 +182,7 @@ fn another_thread_with_the_same_id_is_left_alone() {
     let mut lever = Uclamp::open(&host, 7, &Asked::default()).unwrap();
     lever.apply(Speed::Peak).unwrap();
     kernel.put(
-        "proc/7/stat",
+        "proc/7/task/7/stat",
         "7 (new) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9999 0 0",
     );
     threads.put(7, 300, 900);

@@ -1,8 +1,9 @@
 //! The guard: a second process that outlives a killed daemon and puts its levers back.
 //!
 //! The daemon holds the other end of the guard's stdin, a socket, so the kernel itself tells the
-//! guard of the daemon's end, whatever ended it; and the locks of its levers are the guard's too. Nothing else ends the guard: it has a session of its own
-//! and no ear for signals that can be ignored.
+//! guard of the daemon's end, whatever ended it; and the locks of its levers are the guard's too.
+//! Nothing else ends the guard: it has a session of its own and no ear for signals that can be
+//! ignored.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};

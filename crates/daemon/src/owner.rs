@@ -44,7 +44,11 @@ impl Owner {
         let Self { pid, uid, started } = *self;
         let unavailable = |why| Err(ControlError::Unavailable { lever: kind, why });
         let status = host.read_if_there(&Place::proc(format!("{pid}/status")))?;
-        if effective_user(&status.unwrap_or_default()) != Some(uid) {
+        let status = status.unwrap_or_default();
+        if has_ended(&status) {
+            return unavailable(format!("process {pid} has ended"));
+        }
+        if effective_user(&status) != Some(uid) {
             return unavailable(format!("process {pid} does not act as user {uid}"));
         }
         match (started, start_of(host, pid)) {
@@ -52,6 +56,13 @@ impl Owner {
             _ => unavailable(format!("process {pid} is not the one that connected")),
         }
     }
+}
+
+/// Whether nobody has taken notice of its end so far. A process whose first thread has ended goes
+/// on with the others.
+fn has_ended(status: &str) -> bool {
+    let has = |line: &str| status.lines().any(|other| other.starts_with(line));
+    has("State:\tZ") && has("Threads:\t1")
 }
 
 /// The second number of `Uid:`, after the real one: what the kernel told of the peer is that.

@@ -208,6 +208,8 @@ impl Service {
         request: Request,
         now: Duration,
     ) -> Result<Option<Answer>, Refused> {
+        // Any request is a sign of life.
+        self.end_stray_claims(client, now);
         let answer = match request {
             Request::Hello { oldest, newest } => self.hello(client, oldest, newest)?,
             Request::Ask(want) => self.ask(client, want, now)?,
@@ -218,10 +220,7 @@ impl Service {
             Request::LowerAll => Answer::Lowered {
                 claims: self.let_go(client, now),
             },
-            Request::Beat => {
-                self.end_stray_claims(client, now);
-                return Ok(None);
-            }
+            Request::Beat => return Ok(None),
         };
         Ok(Some(answer))
     }

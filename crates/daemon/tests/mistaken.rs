@@ -8,7 +8,7 @@ use bobtail_control::{Host, LeverKind};
 use bobtail_daemon::config::{Config, Rule};
 use bobtail_daemon::holdings::Holdings;
 use bobtail_daemon::journal::Journal;
-use bobtail_daemon::protocol::{Answer, Refusal, Request};
+use bobtail_daemon::protocol::{Answer, Refusal, Request, Want};
 use bobtail_daemon::service::Service;
 use bobtail_testkit::fake_kernel::FakeThreads;
 use desk::{Desk, PEER, refusal};
@@ -121,6 +121,27 @@ fn a_claim_ends_though_who_has_the_connection_now_beats() {
     beat(&mut desk);
     // At base while it owes what it had.
     assert_eq!(quotas(&desk), ["60000"; 3]);
+}
+
+#[test]
+fn a_process_that_has_ended_has_nothing_though_nobody_took_notice() {
+    let mut desk = grouped();
+    let client = desk.join();
+    granted(raise(&mut desk, client, QUOTA, 0));
+    let path = format!("proc/{}/status", PEER.pid);
+    let status = desk.kernel.text(&path);
+    desk.kernel
+        .put(&path, &format!("State:\tZ (zombie)\n{status}\nThreads:\t1"));
+    // Also by another request than a beat.
+    let want = Want {
+        lever: LeverKind::CpufreqMinMax,
+        target: 0,
+    };
+    desk.ask(client, Request::Ask(want));
+    assert_eq!(quotas(&desk), ["60000"; 3]);
+    desk.kernel
+        .put(&path, &format!("State:\tZ (zombie)\n{status}\nThreads:\t4"));
+    granted(raise(&mut desk, client, QUOTA, 0));
 }
 
 #[test]

@@ -10,7 +10,8 @@ use super::desk::{Desk, PEER};
 pub fn put_start(desk: &Desk, thread: i32, started: u64) {
     let before = ["0"; 18].join(" ");
     let stat = format!("{thread} (n) S {before} {started} 0 0");
-    desk.kernel.put(&format!("proc/{thread}/stat"), &stat);
+    desk.kernel
+        .put(&format!("proc/{thread}/task/{thread}/stat"), &stat);
 }
 
 /// The peer's number is that of a process of this real and effective user in this group.
