@@ -235,11 +235,15 @@ fn who_lowers_what_he_does_not_have_is_told_so_and_opens_nothing() {
     let mut desk = grouped();
     let client = desk.join();
     granted(raise(&mut desk, client, QUOTA, 0));
-    desk.kernel.remove("proc/7");
     let nothing = Answer::Lowered { claims: 0 };
     assert_eq!(lower(&mut desk, client, LeverKind::Burst, 0), nothing);
     assert_eq!(lower(&mut desk, client, QUOTA, 3), nothing);
     let one = Answer::Lowered { claims: 1 };
     assert_eq!(lower(&mut desk, client, QUOTA, 0), one);
+    assert_eq!(quotas(&desk), ["60000"; 3]);
+    // Of whose process is gone all has ended by then.
+    granted(raise(&mut desk, client, QUOTA, 0));
+    desk.kernel.remove("proc/7");
+    assert_eq!(lower(&mut desk, client, QUOTA, 0), nothing);
     assert_eq!(quotas(&desk), ["60000"; 3]);
 }
