@@ -172,7 +172,6 @@ impl Claimed {
 
     /// All that came since: one a clock may have.
     fn take_answers(&mut self) -> Result<(), ClientError> {
-        self.connect()?;
         while let Some(answer) = self.connect()?.late_answer()? {
             match answer.stands {
                 Err(error) if !error.is_of_one_claim() => return Err(error),

@@ -10,7 +10,7 @@ use bobtail_daemon::client::Client;
 use bobtail_policy::Speed;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use running::{BASE, Daemon, PEAK, Site, until};
+use running::{BASE, PEAK, Site, until};
 
 #[path = "support/folder.rs"]
 mod folder;
@@ -20,17 +20,6 @@ mod running;
 
 const CLIENTS_KILLED: u32 = 50;
 const DAEMONS_KILLED: u32 = 10;
-
-/// Ends a daemon and its guards before any of them can put anything back.
-fn kill_with_guards(site: &Site, daemon: &mut Daemon) {
-    // It cannot start another guard while it is stopped.
-    daemon.signal(Signal::SIGSTOP);
-    for guard in site.guards() {
-        kill(Pid::from_raw(guard), Signal::SIGKILL).unwrap();
-    }
-    daemon.signal(Signal::SIGKILL);
-    daemon.wait();
-}
 
 #[test]
 fn clients_killed_while_they_boost_leave_nothing_raised() {
@@ -166,7 +155,7 @@ fn the_next_start_puts_back_what_daemon_and_guard_left() {
     let site = Site::new("");
     let mut daemon = site.start();
     let _holder = site.holder("hold");
-    kill_with_guards(&site, &mut daemon);
+    site.kill_with_guards(&mut daemon);
     site.expect_no_guards();
     assert_eq!(site.min_khz(0), PEAK, "nobody was there");
     let _daemon = site.start();
@@ -297,7 +286,7 @@ fn a_guard_that_is_sent_home_puts_nothing_back() {
     let site = Site::new("");
     let mut daemon = site.start();
     let _holder = site.holder("hold");
-    kill_with_guards(&site, &mut daemon);
+    site.kill_with_guards(&mut daemon);
     for (said, expected) in [(".", PEAK), ("", BASE)] {
         let mut command = site.command();
         command.arg("--journal").arg(site.journal());

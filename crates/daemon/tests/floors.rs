@@ -1,7 +1,7 @@
 //! A floor that stands when a lever is claimed, or was raised between two claims: none goes below.
 
 use bobtail_daemon::protocol::{Answer, Request, Want};
-use desk::{Desk, MIN_MAX, config};
+use desk::{Desk, MIN_MAX, config, granted};
 
 #[allow(dead_code, reason = "other tests use more of it")]
 #[path = "support/desk.rs"]
@@ -10,13 +10,6 @@ mod desk;
 mod folder;
 
 const MIN0: &str = "sys/devices/system/cpu/cpufreq/policy0/scaling_min_freq";
-
-fn granted(answer: Answer) -> (u32, u32) {
-    match answer {
-        Answer::Granted { granted, effective } => (granted, effective),
-        other => panic!("not granted: {other:?}"),
-    }
-}
 
 #[test]
 fn no_claim_puts_a_cpu_below_what_it_was_at() {

@@ -11,7 +11,7 @@ use bobtail_daemon::protocol::{Answer, Refusal, Request, Want};
 use bobtail_daemon::rights::Peer;
 use bobtail_policy::Speed;
 use bobtail_testkit::fake_kernel::{FakePolicy, Fault};
-use desk::{Desk, MIN_MAX, PEER, USERSPACE, after_a_kill, config, refusal, settings};
+use desk::{Desk, MIN_MAX, PEER, USERSPACE, after_a_kill, config, granted, refusal, settings};
 use proptest::prelude::*;
 
 #[path = "support/desk.rs"]
@@ -25,13 +25,6 @@ const EACCES: i32 = 13;
 const EIO: i32 = 5;
 const EROFS: i32 = 30;
 const MS: Duration = Duration::from_millis(1);
-
-fn granted(answer: Answer) -> (u32, u32) {
-    match answer {
-        Answer::Granted { granted, effective } => (granted, effective),
-        other => panic!("not granted: {other:?}"),
-    }
-}
 
 #[test]
 fn the_highest_claim_of_a_domain_wins_and_the_last_one_puts_it_back() {

@@ -128,12 +128,7 @@ fn who_locks_the_file_does_not_keep_a_lever_raised() {
     let site = Site::new("");
     let mut daemon = site.start();
     let _holder = site.holder("hold");
-    daemon.signal(Signal::SIGSTOP);
-    for guard in site.guards() {
-        kill(Pid::from_raw(guard), Signal::SIGKILL).unwrap();
-    }
-    daemon.signal(Signal::SIGKILL);
-    daemon.wait();
+    site.kill_with_guards(&mut daemon);
     assert_eq!(site.min_khz(0), PEAK);
     let file = File::open(site.knob(0)).unwrap();
     let _lock = Flock::lock(file, FlockArg::LockExclusive).unwrap();

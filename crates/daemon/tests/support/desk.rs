@@ -145,6 +145,14 @@ pub fn settings(kernel: &FakeKernel) -> BTreeMap<PathBuf, String> {
         .collect()
 }
 
+/// What was granted, and where the lever stands.
+pub fn granted(answer: Answer) -> (u32, u32) {
+    match answer {
+        Answer::Granted { granted, effective } => (granted, effective),
+        other => panic!("not granted: {other:?}"),
+    }
+}
+
 pub fn refusal(answer: Answer) -> Refusal {
     match answer {
         Answer::Refused { refusal, .. } => refusal,

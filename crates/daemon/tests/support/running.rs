@@ -162,6 +162,17 @@ impl Site {
         pids.filter(of_site).collect()
     }
 
+    /// Ends a daemon and its guards before any of them can put anything back.
+    pub fn kill_with_guards(&self, daemon: &mut Daemon) {
+        // It cannot start another guard while it is stopped.
+        daemon.signal(Signal::SIGSTOP);
+        for guard in self.guards() {
+            kill(Pid::from_raw(guard), Signal::SIGKILL).unwrap();
+        }
+        daemon.signal(Signal::SIGKILL);
+        daemon.wait();
+    }
+
     pub fn expect_base(&self) {
         until("the lever is back", || self.min_khz(0) == BASE);
     }

@@ -265,8 +265,7 @@ impl Driver {
         let wanted = self
             .speed
             .and_then(|speed| self.range.value(kind, speed).ok());
-        let is_peak = self.speed == Some(Speed::Peak) && self.range.is_raised(self.range.peak);
-        is_peak || wanted.is_some_and(|value| self.range.is_raised(value))
+        wanted.is_some_and(|value| self.range.is_raised(value))
     }
 
     /// A boost that was one.

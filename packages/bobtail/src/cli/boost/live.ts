@@ -5,7 +5,7 @@
  * would be work on the very loop whose tail is at stake.
  */
 import type { DriveOptions } from '../../agent/boost/settings';
-import { hasCode } from '../failure';
+import { isAlive } from '../alive';
 import { type DriverFile, readDriverFiles } from './driver-file';
 import { startMetering } from './energy';
 import { type Counted, figuresOf, type RequestFigures, readLatencies, since } from './latencies';
@@ -106,15 +106,5 @@ export class LiveBoost {
 
   end(): void {
     clearInterval(this.#timer);
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // Of another user: it is there.
-    return hasCode(error, 'EPERM');
   }
 }

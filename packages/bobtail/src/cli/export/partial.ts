@@ -7,6 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, realpathSync, renameSync, rmSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { isAlive } from '../alive';
 import { Failure, hasCode, writeFailure } from '../failure';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -129,14 +130,5 @@ function namesIn(folder: string): string[] {
   } catch {
     // A folder that cannot be listed may still be written to; if not, that is told by the write.
     return [];
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return !hasCode(error, 'ESRCH');
   }
 }
