@@ -6,10 +6,18 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use crate::syscalls;
+
+/// Whose a directory is, and who else may make something in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ownership {
+    pub user: u32,
+    /// The bits of rights.
+    pub mode: u32,
+}
 
 /// Reads, lists and opens the kernel's text files.
 pub trait Files: std::fmt::Debug + Send + Sync {
@@ -17,6 +25,8 @@ pub trait Files: std::fmt::Debug + Send + Sync {
     fn read(&self, path: &Path) -> io::Result<String>;
     /// The names in a directory, in order.
     fn list(&self, path: &Path) -> io::Result<Vec<String>>;
+    /// Whose a directory is.
+    fn ownership(&self, directory: &Path) -> io::Result<Ownership>;
     /// Opens a file for writing; it must exist.
     fn open(&self, path: &Path) -> io::Result<Box<dyn KnobFile>>;
     /// Opens a file that is only to be held, for which the right to read is enough.
@@ -56,6 +66,14 @@ impl Files for RealFiles {
             .collect::<io::Result<Vec<_>>>()?;
         names.sort();
         Ok(names)
+    }
+
+    fn ownership(&self, directory: &Path) -> io::Result<Ownership> {
+        let metadata = fs::metadata(directory)?;
+        Ok(Ownership {
+            user: metadata.uid(),
+            mode: metadata.mode() & 0o7777,
+        })
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn KnobFile>> {

@@ -9,9 +9,11 @@ pub mod quota;
 mod repayment;
 
 use crate::error::ControlError;
+use crate::files::Ownership;
 use crate::host::{Host, Place};
 use crate::knob::Knob;
 use crate::lever::LeverKind;
+use crate::syscalls;
 
 /// Where the v1 CPU controller, and v2, may be mounted below the root of control groups.
 const V1_MOUNTS: [&str; 2] = ["cpu", "cpu,cpuacct"];
@@ -145,6 +147,29 @@ impl CpuGroup {
         self.place(match self.version {
             Version::V1 => "cpu.cfs_burst_us",
             Version::V2 => "cpu.max.burst",
+        })
+    }
+
+    /// That nobody may make groups inside but root and this process's own user, who may move the
+    /// quota anyway. In v1 the kernel takes none below that of a group inside
+    /// (`tg_cfs_schedulable_down`): who makes one while it is raised keeps it raised by that.
+    fn check_undivided(&self, host: &Host, kind: LeverKind) -> Result<(), ControlError> {
+        if self.version == Version::V2 {
+            return Ok(());
+        }
+        let Ownership { user, mode } = host.ownership(&Place::cgroup(&self.directory))?;
+        let is_others = user != 0 && user != syscalls::effective_user();
+        if !is_others && mode & 0o022 == 0 {
+            return Ok(());
+        }
+        let who = match is_others {
+            true => format!("user {user}"),
+            false => format!("others than its owner (mode {mode:o})"),
+        };
+        let path = &self.path;
+        Err(ControlError::Unavailable {
+            lever: kind,
+            why: format!("{who} may make groups in /{path}, by which a raised quota stays raised"),
         })
     }
 

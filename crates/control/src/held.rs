@@ -44,6 +44,9 @@ impl Held {
                 place,
             })
         };
+        // In one order: of two who want the same files one has them, and not each a part.
+        let mut places: Vec<_> = places.into_iter().collect();
+        places.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(Self {
             marks: places.into_iter().map(open).collect::<Result<_, _>>()?,
             is_taken: false,

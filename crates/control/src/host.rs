@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::error::ControlError;
-use crate::files::{Files, RealFiles};
+use crate::files::{Files, Ownership, RealFiles};
 use crate::threads::{RealThreads, Threads};
 
 /// The kernel takes a bound of cpufreq and applies it a little later, on a thread of its own
@@ -223,6 +223,13 @@ impl Host {
             Err(cause) if is_missing(&cause) => Ok(Vec::new()),
             Err(cause) => Err(ControlError::Read { path, cause }),
         }
+    }
+
+    /// Whose a directory is.
+    pub(crate) fn ownership(&self, place: &Place) -> Result<Ownership, ControlError> {
+        let path = self.path(place)?;
+        let owned = self.files.ownership(&path);
+        owned.map_err(|cause| ControlError::Read { path, cause })
     }
 }
 

@@ -94,8 +94,13 @@ fn timespec(ns: u64) -> libc::timespec {
 
 /// Whether this process has the rights of root, as far as its user goes.
 pub fn is_root() -> bool {
+    effective_user() == 0
+}
+
+/// The user whose rights this process has.
+pub fn effective_user() -> u32 {
     // SAFETY: takes nothing and cannot fail.
-    unsafe { libc::geteuid() == 0 }
+    unsafe { libc::geteuid() }
 }
 
 /// Waits while the word is `expected`, until [`futex_wake`] or a signal, at most this long; without

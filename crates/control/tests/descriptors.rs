@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use bobtail_control::cpufreq::min_max::CpufreqMinMax;
-use bobtail_control::files::{Files, KnobFile};
+use bobtail_control::files::{Files, KnobFile, Ownership};
 use bobtail_control::topology::frequency_domains;
 use bobtail_control::{Actuator, Asked, ControlError, Host, SavedState};
 use bobtail_policy::Speed;
@@ -68,6 +68,10 @@ impl Files for OneLeft {
 
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
         self.take().and_then(|()| self.kernel.list(path))
+    }
+
+    fn ownership(&self, directory: &Path) -> io::Result<Ownership> {
+        self.kernel.ownership(directory)
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn KnobFile>> {

@@ -167,6 +167,34 @@ fn quota_and_burst_of_a_group_have_one_owner() {
 }
 
 #[test]
+fn a_quota_that_others_can_keep_raised_is_refused() {
+    let opened = |kernel: &FakeKernel| {
+        let group = CpuGroup::of_process(&kernel.host(), LeverKind::Quota, "self").unwrap();
+        Quota::open(&kernel.host(), &group, &Asked::default(), None)
+    };
+    let of = |user: u32, mode: u32| {
+        let kernel = v1();
+        kernel.give("sys/fs/cgroup/cpu/svc", user, mode);
+        opened(&kernel)
+    };
+    // Nobody who runs tests is this user.
+    let told = of(4_000_000_001, 0o755).unwrap_err().to_string();
+    assert_eq!(
+        told,
+        "quota is not available: user 4000000001 may make groups in /svc, by which a raised quota \
+         stays raised"
+    );
+    let told = of(0, 0o775).unwrap_err().to_string();
+    assert!(told.contains("others than its owner (mode 775)"), "{told}");
+    of(0, 0o755).unwrap();
+    // Version 2 takes any quota, whatever groups inside have.
+    let kernel = FakeKernel::with_cpus(2);
+    kernel.group_v2("svc", "60000");
+    kernel.give("sys/fs/cgroup/svc", 4_000_000_001, 0o777);
+    opened(&kernel).unwrap();
+}
+
+#[test]
 fn groups_without_a_limit_and_values_out_of_range_are_refused() {
     let refused = |kernel: &FakeKernel, asked: Asked| {
         let group = CpuGroup::of_process(&kernel.host(), LeverKind::Quota, "self");

@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::guard;
 use crate::journal::Journal;
 use crate::keeper::{allowed_cpu, open_own, put_back_own};
+use crate::lent::Lender;
 use crate::lock::Lock;
 use crate::server::ServerError;
 
@@ -62,7 +63,9 @@ pub fn examine(
     let lock = Lock::take(&path, LOCK_WAIT)?;
     let owner = format!("examination-{}", std::process::id());
     let guard = guard::start(root.as_deref(), &path, &owner).map_err(ServerError::Guard)?;
-    let mut journal = Journal::begin(&path, &host, &owner, vec![])?;
+    let lender = Lender::default();
+    lender.speak_to(guard.line.clone());
+    let mut journal = Journal::begin(&path, &host, &owner, vec![])?.lending(lender);
     let is_tree = root.is_some();
     let auto = Family::auto();
     let mut levers: Vec<_> = auto
@@ -83,6 +86,7 @@ pub fn examine(
             latency: None,
         },
     });
+    // With its line to the guard, which would wait for the end of that.
     drop(journal);
     // The guard looks into the journal before it goes, and waits for whoever writes it.
     drop(lock);
@@ -131,6 +135,7 @@ fn real(
         why: error.to_string(),
     };
     journal.add(actuator.saved()).map_err(no_journal)?;
+    journal.lend(&*actuator);
     let latency = measure_latency(&mut *actuator, ROUNDS);
     // What is not back the guard puts back, by the journal.
     let is_back = match &latency {

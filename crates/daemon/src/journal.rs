@@ -158,7 +158,8 @@ pub fn read(path: &Path, host: &Host) -> Result<Option<Content>, JournalError> {
     };
     let opened = OpenOptions::new()
         .read(true)
-        .custom_flags(nix::libc::O_NOFOLLOW)
+        // A pipe would be waited for until somebody writes it.
+        .custom_flags(nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK)
         .open(path);
     let file = match opened {
         Ok(file) => file,
@@ -174,12 +175,15 @@ pub fn read(path: &Path, host: &Host) -> Result<Option<Content>, JournalError> {
             mode: metadata.mode() & 0o7777,
         });
     }
-    let mut bytes = Vec::new();
-    file.take(BYTES_MAX).read_to_end(&mut bytes).map_err(io)?;
     let damaged = |what: String| JournalError::Damaged {
         path: path.to_owned(),
         what,
     };
+    if !metadata.is_file() {
+        return Err(damaged("it is no file".to_owned()));
+    }
+    let mut bytes = Vec::new();
+    file.take(BYTES_MAX).read_to_end(&mut bytes).map_err(io)?;
     let content: Content =
         serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
     if content.version != VERSION {

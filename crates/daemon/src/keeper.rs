@@ -192,6 +192,7 @@ pub(crate) fn open_own(
         why: error.to_string(),
     };
     journal.add(actuator.saved()).map_err(no_journal)?;
+    journal.lend(&*actuator);
     let tested = actuator.self_test(&mut WorkGauge::default());
     let is_back = match &tested {
         Err(error) => put_back_own(host, &mut *actuator, error),
@@ -311,12 +312,17 @@ fn cleared(folder: &Path, left: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
+
     use bobtail_control::cpufreq::min_max::CpufreqMinMax;
+    use bobtail_control::receive_with_files;
     use bobtail_control::topology::frequency_domains;
     use bobtail_policy::Speed;
     use bobtail_testkit::fake_kernel::{FakeKernel, FakePolicy};
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 
     use super::*;
+    use crate::lent::Lender;
 
     #[test]
     fn every_process_may_claim_all_clocks_of_a_large_machine() {
@@ -326,6 +332,45 @@ mod tests {
         make_room(&kernel.host(), &mut config);
         assert_eq!(config.max_claims, 192);
         assert_eq!(config.requests_per_second, 192 * one_clock);
+    }
+
+    /// Of a daemon that is killed in the middle of a test the guard knows what is its own.
+    #[test]
+    fn the_guard_has_the_lock_of_a_lever_while_it_is_tested() {
+        let folder = std::env::temp_dir().join(format!("bobtaild-tested-{}", std::process::id()));
+        let kernel = FakeKernel::with_cpus(1);
+        kernel.cpufreq(&FakePolicy {
+            driver: "intel_pstate",
+            ..FakePolicy::of_cpu(0)
+        });
+        kernel.write_to(&folder).expect("written");
+        let host = Host::below(&folder);
+        let (line, guard) = socketpair(
+            AddressFamily::Unix,
+            SockType::SeqPacket,
+            None,
+            SockFlag::SOCK_NONBLOCK,
+        )
+        .expect("a pair");
+        let lender = Lender::default();
+        lender.speak_to(Rc::new(line));
+        let journal = Journal::begin(&folder.join("journal.json"), &host, "own", vec![]);
+        let mut journal = journal.expect("a journal").lending(lender);
+        let kind = LeverKind::EnergyPreference;
+        open_own(&host, &mut journal, kind, &Asked::default(), false).expect("tested");
+        let said = || {
+            let (mut buffer, mut files) = (vec![0; 4096], vec![]);
+            let length = receive_with_files(guard.as_fd(), &mut buffer, &mut files).expect("said");
+            let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
+            (text.contains("lend"), files.len())
+        };
+        // What the guard may have had of it goes first, and all when the lever is back.
+        let all = [said(), said(), said()];
+        assert!(
+            matches!(all, [(false, 0), (true, 1..), (false, 0)]),
+            "{all:?}"
+        );
+        std::fs::remove_dir_all(&folder).expect("removed");
     }
 
     #[test]

@@ -136,18 +136,13 @@ fn thread_of(host: &Host, target: u32, owner: &Owner) -> Result<Spot, ControlErr
     let names = match numbers_of(&own) {
         // The daemon's own namespace: the client's number is the kernel's.
         0 | 1 => vec![target.to_string()],
-        _ => host.list(&Place::proc(format!("{pid}/task")))?,
+        _ => {
+            check_few(pid, threads_of(&own))?;
+            let names = host.list(&Place::proc(format!("{pid}/task")))?;
+            check_few(pid, names.len())?;
+            names
+        }
     };
-    // Each is a file to read, and all other clients wait meanwhile.
-    if names.len() > THREADS_MAX {
-        return Err(ControlError::Unavailable {
-            lever: LeverKind::Uclamp,
-            why: format!(
-                "process {pid} has {} threads, more than {THREADS_MAX}",
-                names.len()
-            ),
-        });
-    }
     for name in names {
         let place = Place::proc(format!("{pid}/task/{name}/status"));
         let Some(status) = host.read_if_there(&place)? else {
@@ -165,6 +160,28 @@ fn thread_of(host: &Host, target: u32, owner: &Owner) -> Result<Spot, ControlErr
         }
     }
     Err(no_thread())
+}
+
+/// That looking at all threads of a process is no matter: each is a file to read, and all other
+/// clients wait meanwhile. A list of many takes long by itself.
+fn check_few(pid: i32, threads: usize) -> Result<(), ControlError> {
+    if threads <= THREADS_MAX {
+        return Ok(());
+    }
+    Err(ControlError::Unavailable {
+        lever: LeverKind::Uclamp,
+        why: format!("process {pid} has {threads} threads, more than {THREADS_MAX}"),
+    })
+}
+
+/// How many threads a process has, by its `status`.
+fn threads_of(status: &str) -> usize {
+    let count = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Threads:"));
+    count
+        .and_then(|count| count.trim().parse().ok())
+        .unwrap_or_default()
 }
 
 /// In how many namespaces a process has a number, by its `status`.

@@ -4,6 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+
 #[path = "support/folder.rs"]
 mod folder;
 
@@ -101,6 +104,22 @@ fn files_that_are_one_are_refused_however_they_are_named() {
         assert!(said.contains(socket.to_str().unwrap()), "{said}");
     }
     assert_eq!(check(&folder.0.join("state.sock")).status.code(), Some(0));
+}
+
+#[test]
+fn a_journal_that_is_a_pipe_is_refused_and_not_waited_for() {
+    let folder = folder::Folder::new();
+    let journal = folder.0.join("state.json");
+    mkfifo(&journal, Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
+    let path = folder.0.join("b.toml");
+    fs::write(&path, format!("journal = {journal:?}")).unwrap();
+    let output = bobtaild(&["--restore", "--config", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(74));
+    let line = format!(
+        "bobtaild: journal {}: it is no file; put levers back by hand, then delete it\n",
+        journal.display()
+    );
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), line);
 }
 
 #[test]

@@ -157,6 +157,18 @@ fn a_thread_is_looked_for_among_few() {
         Refusal::NoLever,
         "of a thousand in a namespace of their own"
     );
+    // Nor are they listed where the process says how many it has.
+    for thread in 1_000..2_000 {
+        let path = format!("proc/{}/task/{thread}", PEER.pid);
+        desk.kernel.remove(&path);
+    }
+    let path = format!("proc/{}/status", PEER.pid);
+    let status = desk.kernel.text(&path);
+    desk.kernel
+        .put(&path, &format!("{status}\nThreads:\t15000"));
+    let answer = raise(&mut desk, client, UCLAMP, 41);
+    assert_eq!(refusal(answer), Refusal::NoLever);
+    desk.kernel.put(&path, &status);
     // In the daemon's own its number is all that is needed.
     let status = desk.kernel.text(&format!("proc/{}/status", PEER.pid));
     let status = status.replace(&format!("NSpid:\t{}\t1", PEER.pid), "NSpid:\t7");

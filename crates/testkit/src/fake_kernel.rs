@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bobtail_control::Host;
-use bobtail_control::files::{Files, KnobFile};
+use bobtail_control::files::{Files, KnobFile, Ownership};
 
 /// Where the tree of a fake kernel seems to be.
 const ROOT: &str = "/fake";
@@ -31,6 +31,8 @@ pub struct FakeKernel(Arc<Mutex<Tree>>);
 pub(crate) struct Tree {
     texts: BTreeMap<PathBuf, String>,
     faults: BTreeMap<PathBuf, Fault>,
+    /// Of directories; root's, of mode 755, where nothing is said.
+    owned: BTreeMap<PathBuf, Ownership>,
     held: BTreeMap<PathBuf, u64>,
     writes: Vec<(PathBuf, String)>,
     /// What a file still says though it was written, and how often it will.
@@ -171,6 +173,14 @@ impl FakeKernel {
         tree.late.retain(|path, _| !path.starts_with(&gone));
     }
 
+    /// Gives a directory to a user.
+    pub fn give(&self, directory: &str, user: u32, mode: u32) {
+        let directory = Path::new(ROOT).join(directory);
+        self.tree()
+            .owned
+            .insert(directory, Ownership { user, mode });
+    }
+
     /// Spoils a file, or a whole directory.
     pub fn spoil(&self, path: &str, fault: Fault) {
         self.tree().faults.insert(Path::new(ROOT).join(path), fault);
@@ -276,6 +286,14 @@ impl Files for FakeKernel {
             return Err(io::Error::from_raw_os_error(rules::ENOENT));
         }
         Ok(names)
+    }
+
+    fn ownership(&self, directory: &Path) -> io::Result<Ownership> {
+        let roots = Ownership {
+            user: 0,
+            mode: 0o755,
+        };
+        Ok(self.tree().owned.get(directory).copied().unwrap_or(roots))
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn KnobFile>> {

@@ -74,6 +74,7 @@ impl Quota {
         let unavailable = |why: String| ControlError::Unavailable { lever: KIND, why };
         let no_limit = || unavailable(format!("the group /{} has no limit to raise", group.path));
         let quota_us = quota_us.ok_or_else(no_limit)?;
+        group.check_undivided(host, KIND)?;
         let cpus = u32::try_from(cpus_online(host)?.len()).unwrap_or(u32::MAX);
         // What is written beyond it the kernel refuses (v1), or takes and does not give (v2).
         let outer_us = group.outer_limit_us(host, period_us)?.unwrap_or(u32::MAX);
