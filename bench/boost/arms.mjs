@@ -26,6 +26,17 @@ export const ARMS = {
   'queue-boost': { policy: 'queue-boost', label: 'Queue Boost' },
   combined: { policy: 'combined', isTuned: true, label: 'Combined' },
   deadline: { policy: 'deadline', isTuned: true, label: 'deadline (ours)' },
+  // What a replay of a recording at the base can tell: it knows nothing of other flags.
+  'combined-untuned': {
+    policy: 'combined',
+    label: 'Combined (without tuning)',
+    isExtra: true,
+  },
+  'deadline-untuned': {
+    policy: 'deadline',
+    label: 'deadline (ours, without tuning)',
+    isExtra: true,
+  },
   'deadline-50': {
     policy: 'deadline:of-combined=0.5',
     isTuned: true,
