@@ -3,7 +3,9 @@
 // beside, of all; their intervals are from a paired bootstrap over rounds (as `bobtail tune` has
 // them); energies are modelled.
 //
-//   node bench/boost/tables.mjs bench/runs/2026-11-21-boost
+//   node bench/boost/tables.mjs bench/runs/2026-11-21-boost…
+//
+// Of several folders a service is taken from the last that has it.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
@@ -35,7 +37,7 @@ const ALIKE = [
   ['combined-untuned', 'deadline-untuned'],
 ];
 
-const [folder] = process.argv.slice(2);
+const folders = process.argv.slice(2);
 const row = (...cells) => process.stdout.write(`| ${cells.join(' | ')} |\n`);
 const head = (...cells) => {
   row(...cells);
@@ -177,8 +179,14 @@ function yesOrNo(is) {
 }
 
 /** Where the replays' reduction lies in the interval of the live one, and where not. */
-async function conformanceTable(services, folder) {
-  const found = await conformance(services, folder);
+async function conformanceTable(services) {
+  const ofFolders = folders.map((folder) => {
+    return conformance(
+      services.filter(([service]) => folderOf.get(service) === folder),
+      folder,
+    );
+  });
+  const found = (await Promise.all(ofFolders)).flat();
   if (found.every(({ predicted }) => predicted === null)) return;
   process.stdout.write('\n### Predicted and live, less % and energy\n\n');
   const tails = TAILS.flatMap((tail) => [`p${tail} predicted`, `p${tail} live`, 'within']);
@@ -242,15 +250,24 @@ function longWaitsTable(all) {
   }
 }
 
-const about = JSON.parse(readFileSync(join(folder, 'about.json'), 'utf8'));
-process.stdout.write(`Node ${about.node}, ${about.host}; EMULATED frequency; tuned: `);
-// One for all in older runs.
-const tuned = typeof about.tuned === 'string' ? { all: about.tuned } : about.tuned;
-const told = Object.entries(tuned).map(([service, flags]) => `${service} \`${flags}\``);
-process.stdout.write(`${told.join(', ')}. *Energy is modelled by the paper's points.\n`);
+/** Where a run was, and with which flags. */
+function tellAbout(folder) {
+  const about = JSON.parse(readFileSync(join(folder, 'about.json'), 'utf8'));
+  process.stdout.write(`Node ${about.node}, ${about.host}; EMULATED frequency; tuned: `);
+  // One for all in older runs.
+  const tuned = typeof about.tuned === 'string' ? { all: about.tuned } : about.tuned;
+  const told = Object.entries(tuned).map(([service, flags]) => `${service} \`${flags}\``);
+  process.stdout.write(`${told.join(', ')}. *Energy is modelled by the paper's points.\n`);
+}
+
+folders.forEach(tellAbout);
 const single = [];
 const clusters = [];
-const services = cellsIn(folder);
+const cells = folders.map((folder) => [folder, cellsIn(folder)]);
+const services = new Map(cells.flatMap(([, found]) => [...found]));
+const folderOf = new Map(
+  cells.flatMap(([folder, found]) => [...found.keys()].map((one) => [one, folder])),
+);
 for (const [service, arms] of services) {
   if (!arms.has(BASE)) continue;
   const results = await serviceTable(service, arms);
@@ -258,11 +275,11 @@ for (const [service, arms] of services) {
 }
 if (single.length > 0) {
   tableSeven(single.map(([, results]) => results));
-  await conformanceTable(single, folder);
+  await conformanceTable(single);
 }
 if (clusters.length > 0) {
   tableSix(clusters);
-  await conformanceTable(clusters, folder);
+  await conformanceTable(clusters);
 }
 await oursTable(services);
 longWaitsTable([...services.values()]);

@@ -1,9 +1,10 @@
 // Figure 7 of VEE'19: tail against energy of every scheme, as the paper has it, in replays and
 // live, as one SVG.
 //
-//   node bench/whatif/figure7.mjs --replays DIR --live DIR --out FILE
+//   node bench/whatif/figure7.mjs --replays DIR --live DIR [--live DIR] --out FILE
 //
-// Replays are those of `schemes.mjs`, live rounds those of `bench/boost/run.mjs`. What is drawn is
+// Replays are those of `schemes.mjs`, live rounds those of `bench/boost/run.mjs`: of several
+// folders a service is taken from the last that has it. What is drawn is
 // the mean over services of how much shorter p99 is: of the paper, its tail.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,13 +17,13 @@ import { outcomeOf, SCHEMES } from './schemes-list.mjs';
 const { values } = parseArgs({
   options: {
     replays: { type: 'string' },
-    live: { type: 'string' },
+    live: { type: 'string', multiple: true },
     out: { type: 'string' },
   },
 });
 if (Object.keys(values).length < 3) {
   process.stderr.write(
-    'usage: node bench/whatif/figure7.mjs --replays DIR --live DIR --out FILE\n',
+    'usage: node bench/whatif/figure7.mjs --replays DIR --live DIR [--live DIR] --out FILE\n',
   );
   process.exit(64);
 }
@@ -52,13 +53,15 @@ function ofReplays(folder) {
     });
 }
 
-function ofLive(folder) {
-  const services = [...cellsIn(folder)].filter(([service]) => !service.endsWith('-cluster'));
+function ofLive(folders) {
+  const found = new Map(folders.flatMap((folder) => [...cellsIn(folder)]));
+  const services = [...found].filter(([service]) => !service.endsWith('-cluster'));
   const p99Ms = (cells) => pooled(cells).percentileMs(TAIL);
   const names = Object.keys(ARMS).filter((arm) => ARMS[arm].policy !== ARMS[BASE].policy);
   return names.flatMap((arm) => {
     const own = services.filter(([, arms]) => arms.has(arm));
-    if (own.length === 0) return [];
+    // A mean of fewer services is another figure.
+    if (own.length < services.length) return [];
     const less = own.map(([, arms]) => 100 * (1 - p99Ms(arms.get(arm)) / p99Ms(arms.get(BASE))));
     const energies = own.map(([, arms]) => mean(arms.get(arm).map(energyOf)));
     return [{ name: ARMS[arm].label, less: mean(less), energy: mean(energies) }];
