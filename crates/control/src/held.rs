@@ -44,11 +44,11 @@ impl Held {
                 place,
             })
         };
-        // In one order: of two who want the same files one has them, and not each a part.
-        let mut places: Vec<_> = places.into_iter().collect();
-        places.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(Self {
-            marks: places.into_iter().map(open).collect::<Result<_, _>>()?,
+            marks: in_one_order(places)
+                .into_iter()
+                .map(open)
+                .collect::<Result<_, _>>()?,
             is_taken: false,
         })
     }
@@ -190,11 +190,16 @@ impl SavedState {
             SavedSetting::File { place, .. } => Some(place.clone()),
             SavedSetting::Clamps { .. } => None,
         });
-        // A policy has the number of a CPU of its own. In one order, so that no two wait for each
-        // other.
-        let mut places: Vec<_> = settings.chain(marks(cpus)).collect();
-        places.sort_by(|one, other| one.path.cmp(&other.path));
-        places.dedup();
-        places
+        // A policy has the number of a CPU of its own.
+        in_one_order(settings.chain(marks(cpus)))
     }
+}
+
+/// Each once, in the order in which all hold them: of two who want the same files one has all, and
+/// not each a part, and no two wait for each other.
+fn in_one_order(places: impl IntoIterator<Item = Place>) -> Vec<Place> {
+    let mut places: Vec<_> = places.into_iter().collect();
+    places.sort_by(|one, other| one.path.cmp(&other.path));
+    places.dedup();
+    places
 }

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::guard;
 use crate::journal::Journal;
-use crate::keeper::{allowed_cpu, open_own, put_back_own};
+use crate::keeper::{allowed_cpu, journaled, open_own};
 use crate::lent::Lender;
 use crate::lock::Lock;
 use crate::server::ServerError;
@@ -130,23 +130,10 @@ fn real(
     if is_tree {
         return Ok((actuator, self_test, None));
     }
-    let no_journal = |error: crate::journal::JournalError| ControlError::Unavailable {
-        lever: kind,
-        why: error.to_string(),
-    };
-    journal.add(actuator.saved()).map_err(no_journal)?;
-    journal.lend(&*actuator);
-    let latency = measure_latency(&mut *actuator, ROUNDS);
-    // What is not back the guard puts back, by the journal.
-    let is_back = match &latency {
-        Err(error) => put_back_own(host, &mut *actuator, error),
-        Ok(_) => true,
-    };
-    if is_back {
-        let domain = &actuator.saved().domain;
-        journal.remove(kind, domain).map_err(no_journal)?;
-    }
-    Ok((actuator, self_test, Some(latency?)))
+    let latency = journaled(host, journal, &mut *actuator, |actuator| {
+        measure_latency(actuator, ROUNDS)
+    })?;
+    Ok((actuator, self_test, Some(latency)))
 }
 
 fn imitation() -> Result<Tried, ControlError> {

@@ -13,17 +13,20 @@ use bobtail_control::gauge::WorkGauge;
 use bobtail_control::group::CpuGroup;
 use bobtail_control::survey::{self, Choice, Family, LeverReport, Target, unavailable};
 use bobtail_control::topology::{cpus_online, parse_list};
-use bobtail_control::{Actuator, Asked, ControlError, Host, LeverKind, SelfTest, emulated};
+use bobtail_control::{
+    Actuator, Asked, ControlError, Host, LeverKind, SavedState, SelfTest, emulated,
+};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::Serialize;
 
 use crate::claimed::Claimed;
 use crate::config::{Config, Rule};
 use crate::holdings::Raised;
-use crate::journal::Journal;
+use crate::journal::{Journal, JournalError};
 use crate::levers::Imitated;
 use crate::log;
 use crate::server::{Server, ServerError};
+use crate::status;
 
 /// Of the command's own processes: as many as there may be.
 const CLIENTS_MAX: usize = 512;
@@ -187,28 +190,42 @@ pub(crate) fn open_own(
     if is_tree {
         return Ok((actuator, None));
     }
-    let no_journal = |error: crate::journal::JournalError| ControlError::Unavailable {
-        lever: kind,
+    let tested = journaled(host, journal, &mut *actuator, |actuator| {
+        actuator.self_test(&mut WorkGauge::default())
+    })?;
+    Ok((actuator, Some(tested)))
+}
+
+/// Has a lever of this process moved by `act`, which undoes it, in the journal and with its lock at
+/// the guard meanwhile. One that could not be put back stays in the journal: that is tried until it
+/// is.
+pub(crate) fn journaled<T>(
+    host: &Host,
+    journal: &mut Journal,
+    actuator: &mut dyn Actuator,
+    act: impl FnOnce(&mut dyn Actuator) -> Result<T, ControlError>,
+) -> Result<T, ControlError> {
+    let SavedState { lever, domain, .. } = actuator.saved().clone();
+    let no_journal = |error: JournalError| ControlError::Unavailable {
+        lever,
         why: error.to_string(),
     };
     journal.add(actuator.saved()).map_err(no_journal)?;
-    journal.lend(&*actuator);
-    let tested = actuator.self_test(&mut WorkGauge::default());
-    let is_back = match &tested {
-        Err(error) => put_back_own(host, &mut *actuator, error),
-        Ok(_) => actuator.saved().restore(host).into_result().is_ok(),
+    journal.lend(actuator);
+    let acted = act(actuator);
+    let is_back = match &acted {
+        Err(error) => put_back_own(host, actuator, error),
+        Ok(_) => true,
     };
-    // A test that could not put it back leaves it in the journal: that is tried until it is.
     if is_back {
-        let domain = &actuator.saved().domain;
-        journal.remove(kind, domain).map_err(no_journal)?;
+        journal.remove(lever, &domain).map_err(no_journal)?;
     }
-    Ok((actuator, Some(tested?)))
+    acted
 }
 
 /// Puts back what was moved before this error; whether all of it is back. A lever that another has
 /// in its hand is not written, since what stands there is that owner's.
-pub(crate) fn put_back_own(host: &Host, actuator: &mut dyn Actuator, error: &ControlError) -> bool {
+fn put_back_own(host: &Host, actuator: &mut dyn Actuator, error: &ControlError) -> bool {
     match error.is_anothers() {
         true => actuator.undo().is_ok(),
         false => actuator.saved().restore(host).into_result().is_ok(),
@@ -237,10 +254,7 @@ pub fn offers(socket: &Path, family: &Family) -> String {
 /// The first CPU on which this process may run.
 pub(crate) fn allowed_cpu() -> u32 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let list = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    let cpus = list.and_then(|list| parse_list(list.trim()));
+    let cpus = status::field(&status, "Cpus_allowed_list").and_then(parse_list);
     cpus.and_then(|cpus| cpus.first().copied())
         .unwrap_or_default()
 }
@@ -312,17 +326,12 @@ fn cleared(folder: &Path, left: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::rc::Rc;
-
     use bobtail_control::cpufreq::min_max::CpufreqMinMax;
-    use bobtail_control::receive_with_files;
     use bobtail_control::topology::frequency_domains;
     use bobtail_policy::Speed;
     use bobtail_testkit::fake_kernel::{FakeKernel, FakePolicy};
-    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 
     use super::*;
-    use crate::lent::Lender;
 
     #[test]
     fn every_process_may_claim_all_clocks_of_a_large_machine() {
@@ -332,45 +341,6 @@ mod tests {
         make_room(&kernel.host(), &mut config);
         assert_eq!(config.max_claims, 192);
         assert_eq!(config.requests_per_second, 192 * one_clock);
-    }
-
-    /// Of a daemon that is killed in the middle of a test the guard knows what is its own.
-    #[test]
-    fn the_guard_has_the_lock_of_a_lever_while_it_is_tested() {
-        let folder = std::env::temp_dir().join(format!("bobtaild-tested-{}", std::process::id()));
-        let kernel = FakeKernel::with_cpus(1);
-        kernel.cpufreq(&FakePolicy {
-            driver: "intel_pstate",
-            ..FakePolicy::of_cpu(0)
-        });
-        kernel.write_to(&folder).expect("written");
-        let host = Host::below(&folder);
-        let (line, guard) = socketpair(
-            AddressFamily::Unix,
-            SockType::SeqPacket,
-            None,
-            SockFlag::SOCK_NONBLOCK,
-        )
-        .expect("a pair");
-        let lender = Lender::default();
-        lender.speak_to(Rc::new(line));
-        let journal = Journal::begin(&folder.join("journal.json"), &host, "own", vec![]);
-        let mut journal = journal.expect("a journal").lending(lender);
-        let kind = LeverKind::EnergyPreference;
-        open_own(&host, &mut journal, kind, &Asked::default(), false).expect("tested");
-        let said = || {
-            let (mut buffer, mut files) = (vec![0; 4096], vec![]);
-            let length = receive_with_files(guard.as_fd(), &mut buffer, &mut files).expect("said");
-            let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
-            (text.contains("lend"), files.len())
-        };
-        // What the guard may have had of it goes first, and all when the lever is back.
-        let all = [said(), said(), said()];
-        assert!(
-            matches!(all, [(false, 0), (true, 1..), (false, 0)]),
-            "{all:?}"
-        );
-        std::fs::remove_dir_all(&folder).expect("removed");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use bobtail_control::uclamp::Uclamp;
 use bobtail_control::{Actuator, Asked, ControlError, Domain, Host, LeverKind, Place};
 
 use crate::owner::Owner;
+use crate::status;
 
 /// In a namespace of its own a thread's number is found by looking at all.
 const THREADS_MAX: usize = 512;
@@ -137,7 +138,7 @@ fn thread_of(host: &Host, target: u32, owner: &Owner) -> Result<Spot, ControlErr
         // The daemon's own namespace: the client's number is the kernel's.
         0 | 1 => vec![target.to_string()],
         _ => {
-            check_few(pid, threads_of(&own))?;
+            check_few(pid, status::threads(&own))?;
             let names = host.list(&Place::proc(format!("{pid}/task")))?;
             check_few(pid, names.len())?;
             names
@@ -148,7 +149,7 @@ fn thread_of(host: &Host, target: u32, owner: &Owner) -> Result<Spot, ControlErr
         let Some(status) = host.read_if_there(&place)? else {
             continue;
         };
-        let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+        let numbers = status::field(&status, "NSpid");
         let own = numbers.unwrap_or(&name).split_whitespace().next_back();
         let is_it = own.and_then(|own| own.parse().ok()) == Some(target);
         if let (true, Ok(thread)) = (is_it, name.parse()) {
@@ -174,20 +175,9 @@ fn check_few(pid: i32, threads: usize) -> Result<(), ControlError> {
     })
 }
 
-/// How many threads a process has, by its `status`.
-fn threads_of(status: &str) -> usize {
-    let count = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Threads:"));
-    count
-        .and_then(|count| count.trim().parse().ok())
-        .unwrap_or_default()
-}
-
 /// In how many namespaces a process has a number, by its `status`.
 fn numbers_of(status: &str) -> usize {
-    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
-    numbers.map_or(0, |numbers| numbers.split_whitespace().count())
+    status::field(status, "NSpid").map_or(0, |numbers| numbers.split_whitespace().count())
 }
 
 /// Opens a lever; nothing is moved yet, but that an imitation calibrates itself.

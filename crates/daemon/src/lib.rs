@@ -51,4 +51,6 @@ pub mod service;
 #[cfg(feature = "server")]
 mod session;
 mod socket;
+#[cfg(feature = "server")]
+mod status;
 pub mod tied;

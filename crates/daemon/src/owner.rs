@@ -9,6 +9,7 @@ use bobtail_control::threads::start_of;
 use bobtail_control::{ControlError, Host, LeverKind, Place};
 
 use crate::rights::Peer;
+use crate::status;
 
 /// See the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,12 +62,12 @@ impl Owner {
 /// Whether nobody has taken notice of its end so far. A process whose first thread has ended goes
 /// on with the others.
 fn has_ended(status: &str) -> bool {
-    let has = |line: &str| status.lines().any(|other| other.starts_with(line));
-    has("State:\tZ") && has("Threads:\t1")
+    let is_zombie = status::field(status, "State").is_some_and(|state| state.starts_with('Z'));
+    is_zombie && status::threads(status) == 1
 }
 
 /// The second number of `Uid:`, after the real one: what the kernel told of the peer is that.
 fn effective_user(status: &str) -> Option<u32> {
-    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    let users = status::field(status, "Uid")?;
     users.split_whitespace().nth(1)?.parse().ok()
 }

@@ -153,9 +153,7 @@ fn a_guard_does_not_end_by_the_signals_that_end_a_service() {
 #[test]
 fn the_next_start_puts_back_what_daemon_and_guard_left() {
     let site = Site::new("");
-    let mut daemon = site.start();
-    let _holder = site.holder("hold");
-    site.kill_with_guards(&mut daemon);
+    let _holder = site.leave_raised();
     site.expect_no_guards();
     assert_eq!(site.min_khz(0), PEAK, "nobody was there");
     let _daemon = site.start();
@@ -284,9 +282,7 @@ fn a_guard_puts_back_what_a_journal_told_that_is_gone() {
 #[test]
 fn a_guard_that_is_sent_home_puts_nothing_back() {
     let site = Site::new("");
-    let mut daemon = site.start();
-    let _holder = site.holder("hold");
-    site.kill_with_guards(&mut daemon);
+    let _holder = site.leave_raised();
     for (said, expected) in [(".", PEAK), ("", BASE)] {
         let mut command = site.command();
         command.arg("--journal").arg(site.journal());

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use bobtail_control::Domain;
 use bobtail_daemon::journal;
-use bobtail_daemon::protocol::{Answer, Refusal, Request, Want};
+use bobtail_daemon::protocol::{Refusal, Request, Want};
 use bobtail_policy::Speed;
 use bobtail_testkit::fake_kernel::Fault;
-use desk::{Desk, USERSPACE, config, refusal};
+use desk::{Desk, USERSPACE, config, granted, refusal};
 
 #[allow(dead_code, reason = "other tests use more of it")]
 #[path = "support/desk.rs"]
@@ -32,10 +32,6 @@ fn journaled(desk: &Desk) -> Vec<Domain> {
     let content = journal::read(&desk.journal, &desk.kernel.host());
     let entries = content.unwrap().unwrap().entries;
     entries.into_iter().map(|saved| saved.domain).collect()
-}
-
-fn granted(answer: Answer) {
-    assert!(matches!(answer, Answer::Granted { .. }), "{answer:?}");
 }
 
 /// Raised and lowered again: it stays open, and in the journal, for a while.

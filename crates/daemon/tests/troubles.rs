@@ -10,7 +10,7 @@ use bobtail_daemon::journal;
 use bobtail_daemon::protocol::{Answer, Refusal, Request, Want};
 use bobtail_policy::Speed;
 use bobtail_testkit::fake_kernel::{FakePolicy, Fault};
-use desk::{Desk, USERSPACE, after_a_kill, config, refusal, settings};
+use desk::{Desk, USERSPACE, after_a_kill, config, granted, refusal, settings};
 
 #[allow(dead_code, reason = "other tests use more of it")]
 #[path = "support/desk.rs"]
@@ -23,10 +23,6 @@ const MAX0: &str = "sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq";
 const POLICY0: &str = "sys/devices/system/cpu/cpufreq/policy0";
 const EIO: i32 = 5;
 const MS: Duration = Duration::from_millis(1);
-
-fn granted(answer: Answer) {
-    assert!(matches!(answer, Answer::Granted { .. }), "{answer:?}");
-}
 
 #[test]
 fn a_lever_that_takes_its_old_value_and_keeps_ours_is_put_back_when_it_can_be() {

@@ -126,9 +126,7 @@ fn a_guard_that_follows_another_has_the_locks_too() {
 #[test]
 fn who_locks_the_file_does_not_keep_a_lever_raised() {
     let site = Site::new("");
-    let mut daemon = site.start();
-    let _holder = site.holder("hold");
-    site.kill_with_guards(&mut daemon);
+    let _holder = site.leave_raised();
     assert_eq!(site.min_khz(0), PEAK);
     let file = File::open(site.knob(0)).unwrap();
     let _lock = Flock::lock(file, FlockArg::LockExclusive).unwrap();

@@ -124,7 +124,8 @@ pub fn after_a_kill(kernel: &FakeKernel, journal: &std::path::Path) -> BTreeMap<
         copy.put(below, text.trim());
     }
     let host: Host = copy.host();
-    let content = journal::read(journal, &host).unwrap().unwrap();
+    let content = journal::read(journal, &host).expect("readable");
+    let content = content.expect("of this boot");
     for saved in &content.entries {
         saved.restore(&host);
     }

@@ -162,8 +162,16 @@ impl Site {
         pids.filter(of_site).collect()
     }
 
+    /// Leaves CPU 0 raised, as a killed daemon does of which no guard is left; its client goes on.
+    pub fn leave_raised(&self) -> Holder {
+        let mut daemon = self.start();
+        let holder = self.holder("hold");
+        self.kill_with_guards(&mut daemon);
+        holder
+    }
+
     /// Ends a daemon and its guards before any of them can put anything back.
-    pub fn kill_with_guards(&self, daemon: &mut Daemon) {
+    fn kill_with_guards(&self, daemon: &mut Daemon) {
         // It cannot start another guard while it is stopped.
         daemon.signal(Signal::SIGSTOP);
         for guard in self.guards() {
