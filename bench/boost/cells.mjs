@@ -22,6 +22,15 @@ export function cellsIn(folder) {
   return services;
 }
 
+/** Of several folders `{arms, folder}` by service, which is taken from the last that has it. */
+export function cellsInAll(folders) {
+  return new Map(
+    folders.flatMap((folder) => {
+      return [...cellsIn(folder)].map(([service, arms]) => [service, { arms, folder }]);
+    }),
+  );
+}
+
 /** Latencies of all these cells together. */
 export function pooled(cells) {
   return LatencyHistogram.fromText(cells.map(({ latencies }) => latencies).join(' '));

@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { ARMS, BASE, SERVICES } from './arms.mjs';
-import { cellsIn, energyOf } from './cells.mjs';
+import { cellsInAll, energyOf } from './cells.mjs';
 import { compared, TAILS } from './compared.mjs';
 import { byScheme, conformance, offByRound } from './conformance.mjs';
 
@@ -152,7 +152,7 @@ function tableSix(services) {
 
 /** Ours beside the best of the paper's, in the rounds that both have: less than that. */
 async function oursTable(all) {
-  const pairs = [...all].flatMap(([service, arms]) => {
+  const pairs = [...all].flatMap(([service, { arms }]) => {
     const there = ALIKE.filter((names) => names.every((name) => arms.has(name)));
     return there.map((names) => [service, names.map((name) => arms.get(name)), names[1]]);
   });
@@ -179,14 +179,11 @@ function yesOrNo(is) {
 }
 
 /** Where the replays' reduction lies in the interval of the live one, and where not. */
-async function conformanceTable(services) {
-  const ofFolders = folders.map((folder) => {
-    return conformance(
-      services.filter(([service]) => folderOf.get(service) === folder),
-      folder,
-    );
-  });
-  const found = (await Promise.all(ofFolders)).flat();
+async function conformanceTable(told) {
+  const found = [];
+  for (const [service, results] of told) {
+    found.push(...(await conformance([[service, results]], services.get(service).folder)));
+  }
   if (found.every(({ predicted }) => predicted === null)) return;
   process.stdout.write('\n### Predicted and live, less % and energy\n\n');
   const tails = TAILS.flatMap((tail) => [`p${tail} predicted`, `p${tail} live`, 'within']);
@@ -263,12 +260,8 @@ function tellAbout(folder) {
 folders.forEach(tellAbout);
 const single = [];
 const clusters = [];
-const cells = folders.map((folder) => [folder, cellsIn(folder)]);
-const services = new Map(cells.flatMap(([, found]) => [...found]));
-const folderOf = new Map(
-  cells.flatMap(([folder, found]) => [...found.keys()].map((one) => [one, folder])),
-);
-for (const [service, arms] of services) {
+const services = cellsInAll(folders);
+for (const [service, { arms }] of services) {
   if (!arms.has(BASE)) continue;
   const results = await serviceTable(service, arms);
   (service.endsWith('-cluster') ? clusters : single).push([service, results]);
@@ -282,4 +275,4 @@ if (clusters.length > 0) {
   await conformanceTable(clusters);
 }
 await oursTable(services);
-longWaitsTable([...services.values()]);
+longWaitsTable([...services.values()].map(({ arms }) => arms));

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { scaleLinear, scaleLog } from 'd3-scale';
 import { ARMS, BASE } from '../boost/arms.mjs';
-import { cellsIn, energyOf, pooled } from '../boost/cells.mjs';
+import { cellsInAll, energyOf, pooled } from '../boost/cells.mjs';
 import { outcomeOf, SCHEMES } from './schemes-list.mjs';
 
 const { values } = parseArgs({
@@ -54,16 +54,17 @@ function ofReplays(folder) {
 }
 
 function ofLive(folders) {
-  const found = new Map(folders.flatMap((folder) => [...cellsIn(folder)]));
-  const services = [...found].filter(([service]) => !service.endsWith('-cluster'));
+  const services = [...cellsInAll(folders)]
+    .filter(([service]) => !service.endsWith('-cluster'))
+    .map(([, { arms }]) => arms);
   const p99Ms = (cells) => pooled(cells).percentileMs(TAIL);
   const names = Object.keys(ARMS).filter((arm) => ARMS[arm].policy !== ARMS[BASE].policy);
   return names.flatMap((arm) => {
-    const own = services.filter(([, arms]) => arms.has(arm));
+    const own = services.filter((arms) => arms.has(arm));
     // A mean of fewer services is another figure.
     if (own.length < services.length) return [];
-    const less = own.map(([, arms]) => 100 * (1 - p99Ms(arms.get(arm)) / p99Ms(arms.get(BASE))));
-    const energies = own.map(([, arms]) => mean(arms.get(arm).map(energyOf)));
+    const less = own.map((arms) => 100 * (1 - p99Ms(arms.get(arm)) / p99Ms(arms.get(BASE))));
+    const energies = own.map((arms) => mean(arms.get(arm).map(energyOf)));
     return [{ name: ARMS[arm].label, less: mean(less), energy: mean(energies) }];
   });
 }
