@@ -31,9 +31,9 @@ export async function compared(base, own) {
   const of = (cells, figure) => {
     return rounds.map((n) => toRound(cells.find(({ round }) => round === n)[figure]));
   };
-  // Older runs have kept no others than those of fast turns.
-  const figures = ['latencies', 'latenciesOfAllTurns'];
-  const [fast, all] = await Promise.all(
+  // Older runs have kept no others than those of fast turns, as the load saw them.
+  const figures = ['latencies', 'latenciesOfAllTurns', 'latenciesAtService'];
+  const [fast, all, atService] = await Promise.all(
     figures.map((figure) => {
       const isKept = [...base, ...own].every((cell) => cell[figure] !== undefined);
       return isKept ? analyzeRounds(of(base, figure), of(own, figure)) : { percentiles: [] };
@@ -46,6 +46,7 @@ export async function compared(base, own) {
     pooled: pooled(own),
     percentiles: fast.percentiles,
     ofAllTurns: { percentiles: all.percentiles },
+    atService: { percentiles: atService.percentiles },
     byRound: rounds.map((n) => {
       const of = (cells) => cells.find(({ round }) => round === n).latencies;
       return tailRatios(of(base), of(own));

@@ -5,13 +5,20 @@ import { ARMS, BASE_POLICY } from './arms.mjs';
 import { TAILS } from './compared.mjs';
 import { predictions } from './predicted.mjs';
 
+/** Where live latencies were measured: the load has what it waited for on its own core, too. */
+const LIVE = {
+  load: ({ percentiles }) => percentiles,
+  service: ({ atService }) => atService.percentiles,
+};
+
 /**
  * Of services as `[name, results by arm]`, each result as `compared` tells it: `{service, arm,
- * result, predicted, tails}`, of each tail `{percentile, ratio, isWithin}`. `ratio` is
+ * result, live, predicted, tails}`, of each tail `{percentile, ratio, isWithin}`. `ratio` is
  * the predicted one, null where nothing was replayed or run; `isWithin` is undefined where live
- * rounds are too few for an interval.
+ * rounds are too few for an interval. `at` is where `live` percentiles were measured: as the `load`
+ * saw them, or at the `service`, of which older runs have none.
  */
-export async function conformance(services, folder) {
+export async function conformance(services, folder, at = 'load') {
   const predict = predictions(folder);
   const cells = services.flatMap(([service, results]) => {
     const driven = [...results].filter(([arm]) => ARMS[arm].policy !== BASE_POLICY);
@@ -20,13 +27,14 @@ export async function conformance(services, folder) {
   return Promise.all(
     cells.map(async (cell) => {
       const predicted = await predict(cell.service, cell.arm);
-      const tails = TAILS.map((percentile) => outcome(predicted, cell.result, percentile));
-      return { ...cell, predicted, tails };
+      const live = LIVE[at](cell.result);
+      const tails = TAILS.map((percentile) => outcome(predicted, live, percentile));
+      return { ...cell, live, predicted, tails };
     }),
   );
 }
 
-function outcome(predicted, { percentiles }, percentile) {
+function outcome(predicted, percentiles, percentile) {
   const of = (all) => all?.find((one) => one.percentile === percentile);
   const [told, live] = [of(predicted?.percentiles), of(percentiles)];
   const ratio = told?.ratio ?? null;
@@ -49,9 +57,9 @@ export function byScheme(found) {
 function meanOf(found, arm, percentile) {
   const both = found
     .filter((one) => one.arm === arm)
-    .map(({ tails, result }) => {
+    .map(({ tails, live }) => {
       const is = (one) => one.percentile === percentile;
-      return { told: tails.find(is), live: result.percentiles.find(is) };
+      return { told: tails.find(is), live: live.find(is) };
     })
     .filter(({ told, live }) => Number.isFinite(told?.ratio) && Number.isFinite(live?.ratio));
   const mean = (figure) => both.reduce((sum, one) => sum + figure(one), 0) / both.length;

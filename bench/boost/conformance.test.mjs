@@ -17,7 +17,7 @@ test('what is not what came live is told', () => {
   const one = (service, told, live) => ({
     ...{ service, arm: 'combined' },
     tails: [{ percentile: 99, ratio: told }],
-    result: { percentiles: [{ percentile: 99, ratio: live, low: live - 0.1, high: live + 0.1 }] },
+    live: [{ percentile: 99, ratio: live, low: live - 0.1, high: live + 0.1 }],
   });
   const of = (cells) => byScheme(cells).find(({ percentile }) => percentile === 99);
   const near = of([one('a', 0.62, 0.5), one('b', 0.62, 0.6), one('c', 0.58, 0.7)]);
@@ -29,7 +29,7 @@ test('what is not what came live is told', () => {
   const off = of([one('a', 0.62, 0.5), one('b', 0.62, 0.6), one('c', 0.78, 0.7)]);
   assert.equal(off.isWithin, false);
   const unknown = one('a', 0.62, 0.5);
-  unknown.result.percentiles[0].low = null;
+  unknown.live[0].low = null;
   assert.equal(of([unknown]).isWithin, undefined);
 });
 

@@ -11,6 +11,7 @@ import { openLoop } from '../harness/open-loop.mjs';
 import { windowsAround, within } from '../harness/stalls.mjs';
 import { quartiles } from '../harness/statistics.mjs';
 import { BASE, BASE_POLICY, environmentOf, flagsOf } from './arms.mjs';
+import { AtService, histogramOf } from './at-service.mjs';
 import { databasesNow, OVERDUE_MS, threadsNow } from './overdue.mjs';
 import { RecordedService } from './recorded-service.mjs';
 import { BoostedService } from './service.mjs';
@@ -92,9 +93,12 @@ class Contender {
     const random = seededRandom(seed);
     const watch = { overdueMs: OVERDUE_MS, onOverdue: (ms) => this.#lookAtOverdue(ms) };
     const durationMs = BEGIN_MS + TURN_MS;
+    // Who is recorded counts nothing: his recording has it.
+    const atService = this.isRecorded ? null : new AtService(this.service.folder);
     const load = { requests, ratePerS: this.pace * ratePerS, durationMs, random, ...watch };
     const answered = await openLoop(this.service.connections, load);
     const { latenciesMs, dueMs, failed, unanswered } = answered;
+    const slices = atService?.end() ?? [];
     const after = this.#figures(others);
     const untilMs = performance.now();
     const spent = Object.entries(after).map(([name, ns]) => [name, ns - before[name]]);
@@ -110,6 +114,7 @@ class Contender {
     this.tally.add({
       latenciesMs: undisturbed.map((index) => latenciesMs[index]),
       leftOut: counting.length - undisturbed.length,
+      atService: histogramOf(slices, { fromMs, disturbed }),
       span: { fromMs: beganMs, untilMs },
       counting: { fromMs, untilMs: beganMs + durationMs },
       slowness: this.stalls.pace.slowness(beganMs, untilMs),
@@ -156,7 +161,7 @@ class Contender {
     const after = await this.service.driven();
     // Of its turns: what the lever did, whichever of its processes wanted it.
     const share = tally.sum('raisedNs') / tally.sum('hadNs');
-    const { histogram, fastTurns, ofAllTurns } = tally.latencies();
+    const { histogram, fastTurns, ofAllTurns, atService } = tally.latencies();
     const counted = ['failed', 'unanswered', 'leftOut', 'stalls'];
     const counts = counted.map((name) => [name, tally.sum(name)]);
     const perRequestNs = tally.each('perRequestNs').map(Math.round);
@@ -176,6 +181,7 @@ class Contender {
       energy: { kind: 'modelled', relativeToBase: 1 + premium(after) * share },
       latencies: histogram.toText(),
       latenciesOfAllTurns: ofAllTurns.toText(),
+      ...(this.isRecorded ? {} : { latenciesAtService: atService.toText() }),
     };
   }
 }

@@ -179,25 +179,34 @@ function yesOrNo(is) {
 }
 
 /** Where the replays' reduction lies in the interval of the live one, and where not. */
-async function conformanceTable(told) {
+async function conformanceTables(told) {
+  await conformanceTable(told, 'load', 'Predicted and live, less % and energy');
+  // What a replay tells; older runs have not kept it.
+  await conformanceTable(told, 'service', 'Predicted and live, both at the service itself');
+}
+
+async function conformanceTable(told, at, title) {
   const found = [];
   for (const [service, results] of told) {
-    found.push(...(await conformance([[service, results]], services.get(service).folder)));
+    const { folder } = services.get(service);
+    const cells = await conformance([[service, results]], folder, at);
+    found.push(...cells.filter(({ live }) => live.length > 0));
   }
   if (found.every(({ predicted }) => predicted === null)) return;
-  process.stdout.write('\n### Predicted and live, less % and energy\n\n');
+  process.stdout.write(`\n### ${title}\n\n`);
   const tails = TAILS.flatMap((tail) => [`p${tail} predicted`, `p${tail} live`, 'within']);
   head('service', 'scheme', 'recordings', ...tails, 'energy* predicted', 'energy* live');
-  for (const { service, arm, result, predicted, tails: told } of found) {
+  for (const { service, arm, result, live, predicted, tails: told } of found) {
     if (predicted === null) continue;
     const cells = told.flatMap(({ percentile, isWithin }) => {
-      return [reduction(predicted, percentile), reduction(result, percentile), yesOrNo(isWithin)];
+      const both = [predicted, { percentiles: live }].map((one) => reduction(one, percentile));
+      return [...both, yesOrNo(isWithin)];
     });
     const energies = [predicted.energy, result.energy].map((one) => one.toFixed(3));
     row(service, arm, predicted.recordings, ...cells, ...energies);
   }
   schemeTable(byScheme(found));
-  offTable(offByRound(found));
+  if (at === 'load') offTable(offByRound(found));
 }
 
 /** What is left where both had the same minutes. */
@@ -268,11 +277,11 @@ for (const [service, { arms }] of services) {
 }
 if (single.length > 0) {
   tableSeven(single.map(([, results]) => results));
-  await conformanceTable(single);
+  await conformanceTables(single);
 }
 if (clusters.length > 0) {
   tableSix(clusters);
-  await conformanceTable(clusters);
+  await conformanceTables(clusters);
 }
 await oursTable(services);
 longWaitsTable([...services.values()].map(({ arms }) => arms));

@@ -15,9 +15,9 @@ const SLOWEST = 20;
 
 const sumOf = (list, figure) => list.reduce((sum, one) => sum + one[figure], 0);
 
-/** Of these turns together. */
-function histogramOf(turns) {
-  const texts = turns.map(({ histogram }) => histogram.toText());
+/** A histogram of these turns together. */
+function histogramOf(turns, figure = 'histogram') {
+  const texts = turns.map((turn) => turn[figure].toText());
   return LatencyHistogram.fromText(texts.join(' '));
 }
 
@@ -26,7 +26,8 @@ export class Tally {
   #turns = [];
 
   /**
-   * Takes a turn in: what its requests took in ms, of those that nothing disturbed; how many were
+   * Takes a turn in: what its requests took in ms, of those that nothing disturbed, and
+   * `atService` a histogram of what they took there; how many were
    * `sent` in all, the `slowness` of its cores (`Pace`), and what its sums are.
    */
   add({ latenciesMs, ...turn }) {
@@ -59,13 +60,14 @@ export class Tally {
     return this.fast.reduce((sum, { histogram }) => sum + histogram.count, 0);
   }
 
-  /** Those of requests that count and in how many turns, and those of all turns. */
+  /** Those of requests that count and in how many turns, those of all turns, and at the service. */
   latencies() {
     const { fast } = this;
     return {
       fastTurns: fast.length,
       histogram: histogramOf(fast),
       ofAllTurns: histogramOf(this.#turns),
+      atService: histogramOf(fast, 'atService'),
     };
   }
 }

@@ -1,12 +1,16 @@
 // Which turns of an arm count, and what its histogram is of.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { Tally } from './tally.mjs';
 
 /** A turn in which so many requests took so long, and others were left out. */
 function turn(count, latencyMs, leftOut) {
   const latenciesMs = Array(count).fill(latencyMs);
-  return { latenciesMs, leftOut, sent: count + leftOut, loopNs: 1e6 * (count + leftOut) };
+  const sent = count + leftOut;
+  const atService = new LatencyHistogram();
+  atService.add(latencyMs / 2, count);
+  return { latenciesMs, leftOut, atService, sent, loopNs: 1e6 * sent };
 }
 
 test('a turn counts of which a quarter is left, and what was left out nowhere', () => {
@@ -16,10 +20,12 @@ test('a turn counts of which a quarter is left, and what was left out nowhere', 
   tally.add(turn(250, 50, 750));
   tally.add(turn(0, 0, 1000));
   assert.equal(tally.requests, 1600);
-  const { fastTurns, histogram, ofAllTurns } = tally.latencies();
+  const { fastTurns, histogram, ofAllTurns, atService } = tally.latencies();
   assert.equal(fastTurns, 2);
   assert.equal(histogram.count, 1600);
   assert.equal(Math.round(histogram.percentileMs(95)), 2);
+  assert.equal(atService.count, 1600);
+  assert.equal(Math.round(atService.percentileMs(95)), 1);
   assert.equal(ofAllTurns.count, 1850);
   assert.equal(Math.round(ofAllTurns.percentileMs(95)), 50);
   assert.equal(tally.sum('leftOut'), 2150);
