@@ -1,6 +1,6 @@
 //! What JavaScript calls: `start`, `roll`, `flush`, `intern`, `adopt`, `message`, `begin`, `pause`,
 //! `resume`, `stop`, `inspect`, `looks`, `loopNow`; without a recording, `sense`, `unsense`,
-//! `readSenses`, `drive` and `readDriver`.
+//! `readSenses` and `drive`.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_void};
@@ -12,7 +12,7 @@ use bobtail_trace::record::{LoopKind, LossKind};
 use bobtail_control::emulated::Emulation;
 
 use crate::act::plan::{self, Plan};
-use crate::act::{self, counters, senses};
+use crate::act::{self, senses};
 use crate::clock::monotonic_ns;
 use crate::fd_table;
 use crate::libuv;
@@ -31,7 +31,7 @@ const CHUNK_BYTES: u32 = 1 << 20;
 const RING_SLOTS: u32 = 4;
 const MAX_BYTES: f64 = 1e9;
 
-const FUNCTIONS: [(&CStr, Callback); 18] = [
+const FUNCTIONS: [(&CStr, Callback); 17] = [
     (c"start", start_recording),
     (c"roll", roll),
     (c"flush", flush),
@@ -49,7 +49,6 @@ const FUNCTIONS: [(&CStr, Callback); 18] = [
     (c"unsense", unsense),
     (c"readSenses", read_senses),
     (c"drive", drive),
-    (c"readDriver", read_driver),
 ];
 
 /// Called by Node when the addon is loaded.
@@ -149,7 +148,6 @@ export!(sense, |scope, arguments: 1| sense_with(scope, arguments[0]));
 export!(unsense, |scope, _arguments: 0| scope.boolean(act::stop()));
 export!(read_senses, |scope, _arguments: 0| read_senses_with(scope));
 export!(drive, |scope, arguments: 1| drive_with(scope, arguments[0]));
-export!(read_driver, |scope, _arguments: 0| read_driver_with(scope));
 
 thread_local! {
     /// Environment of this thread whose end is waited for; 0 none.
@@ -275,6 +273,7 @@ fn drive_with(scope: Scope, options: Value) -> Value {
         base_khz: number(c"baseKhz").map(|khz| khz as u32),
         peak_khz: number(c"peakKhz").map(|khz| khz as u32),
         budget: number(c"budget").filter(|share| *share > 0.0),
+        told: scope.to_string(scope.get(options, c"told")),
         emulation: Emulation {
             full_khz: number(c"fullKhz").map_or(default.full_khz, |khz| khz as u32),
             latency_ns: number(c"latencyNs").map_or(default.latency_ns, |ns| ns as u64),
@@ -294,29 +293,6 @@ fn drive_with(scope: Scope, options: Value) -> Value {
         }
         Err(refusal) => scope.throw(refusal.code, &refusal.message),
     }
-}
-
-/// What the driver of this process did so far.
-fn read_driver_with(scope: Scope) -> Value {
-    let counts = counters::COUNTERS.read();
-    let result = scope.object();
-    let set = |name: &CStr, value: u64| scope.set(result, name, scope.number(value as f64));
-    let [collections, lengths, heads, turns] = counts.by_reason;
-    set(c"looks", counts.looks);
-    set(c"lookingNs", counts.looking_ns);
-    set(c"boosts", counts.boosts);
-    set(c"boostedNs", counts.boosted_until_ns(monotonic_ns()));
-    set(c"forCollection", collections);
-    set(c"forQueueLength", lengths);
-    set(c"forHead", heads);
-    set(c"forLongTurn", turns);
-    set(c"refused", counts.refused);
-    set(c"lostNs", counts.lost_until_ns(monotonic_ns()));
-    let why_lost = counters::COUNTERS.why_lost();
-    let why_lost = why_lost.map_or_else(|| scope.undefined(), |why| scope.string(&why));
-    scope.set(result, c"lost", why_lost);
-    scope.set(result, c"isLost", scope.boolean(counts.lost_since_ns != 0));
-    result
 }
 
 fn describe(scope: Scope, started: &Started) -> Value {

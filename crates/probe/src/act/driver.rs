@@ -13,7 +13,7 @@ use bobtail_policy::{
     Used,
 };
 
-use crate::act::counters::{Counters, Counts};
+use crate::act::counters::{Counts, Told};
 use crate::act::sensed_loops;
 use crate::act::senses;
 use crate::act::waking;
@@ -46,8 +46,11 @@ pub struct Driver {
     deciders: Vec<(usize, Box<dyn Decider>)>,
     speed: Option<Speed>,
     idle: Idle,
-    counters: &'static Counters,
     counts: Counts,
+    /// Why the lever was lost last.
+    why_lost: Option<String>,
+    /// Where it tells what it did.
+    told: Option<Told>,
     looks: Looks,
     /// When the lever is to hear of its owner, though nothing changes.
     upkeep_at_ns: u64,
@@ -84,7 +87,7 @@ impl Driver {
         policy: Policy,
         facts: LeverFacts,
         actuator: Box<dyn Actuator>,
-        counters: &'static Counters,
+        told: Option<Told>,
         looks: Looks,
     ) -> Self {
         let range = actuator.lever().range;
@@ -96,8 +99,9 @@ impl Driver {
             deciders: Vec::new(),
             speed: None,
             idle: Idle::default(),
-            counters,
             counts: Counts::default(),
+            why_lost: None,
+            told,
             looks,
             upkeep_at_ns: 0,
             ask_at_ns: 0,
@@ -118,7 +122,9 @@ impl Driver {
         readings: &[(usize, Reading)],
     ) -> Result<Next, ControlError> {
         let next = self.look_uncounted(now_ns, readings);
-        self.counters.tell(&self.counts);
+        if let Some(told) = &mut self.told {
+            told.tell(&self.counts, self.why_lost.as_deref(), now_ns);
+        }
         next
     }
 
@@ -304,7 +310,7 @@ impl Driver {
         self.speed = None;
         if self.counts.lost_since_ns == 0 {
             self.counts.lost_since_ns = now_ns;
-            self.counters.tell_lost(why);
+            self.why_lost = Some(why);
         }
     }
 

@@ -1,19 +1,16 @@
-//! How long requests took, as counts that another process reads: a file that is mapped, so that
-//! telling costs the loop one addition, and a `kill -9` loses nothing.
+//! How long requests took, as counts that another process reads (`mapped.rs`): telling costs the
+//! loop one addition.
 //!
 //! Log-linear buckets as of HdrHistogram, by a fixed layout instead of its library, since the
 //! reader is another program that maps nothing: 128 to each power of two, so that a bucket is less
 //! than 0.8 % wide. All numbers of the file are 64 bits wide, in the byte order of the machine:
 //! `MAGIC`, the sum of all latencies, the longest, 0, then the counts.
 
-use std::fs::OpenOptions;
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
-use std::ptr::null_mut;
-use std::slice;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+
+use crate::act::mapped::Mapped;
 
 /// "bobtlat1", read as a number of a little-endian machine.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"bobtlat1");
@@ -25,11 +22,10 @@ const FINE_BITS: u32 = 7;
 /// 18 minutes; what took longer counts as that.
 const LONGEST_NS: u64 = (1 << 40) - 1;
 const BUCKETS: usize = bucket_of(LONGEST_NS) + 1;
-const BYTES: usize = (HEAD + BUCKETS) * size_of::<u64>();
 
 /// Counts of one loop; written by its thread only.
 pub struct Latencies {
-    words: &'static [AtomicU64],
+    mapped: Mapped,
 }
 
 impl Latencies {
@@ -38,48 +34,20 @@ impl Latencies {
     /// # Errors
     /// There is such a file, or no room for it.
     pub fn create(path: &str) -> io::Result<Self> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)?;
-        // Room for all of it, since a full disk under a mapping ends the process.
-        // SAFETY: an open descriptor.
-        let refused = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, BYTES as libc::off_t) };
-        if refused != 0 {
-            return Err(io::Error::from_raw_os_error(refused));
-        }
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
-        let (shared, fd) = (libc::MAP_SHARED, file.as_raw_fd());
-        // SAFETY: a fresh mapping of a file that is as long.
-        let at = unsafe { libc::mmap(null_mut(), BYTES, protection, shared, fd, 0) };
-        if at == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: page-aligned, as long as told, and mapped until it is dropped: it owns the only
-        // reference. Zeros are valid, and all words are atomics.
-        let words = unsafe { slice::from_raw_parts(at.cast::<AtomicU64>(), HEAD + BUCKETS) };
-        words[0].store(MAGIC, Relaxed);
-        Ok(Self { words })
+        let mapped = Mapped::create(path, HEAD + BUCKETS)?;
+        mapped.words()[0].store(MAGIC, Relaxed);
+        Ok(Self { mapped })
     }
 
     /// Counts a request. For the loop's thread.
     #[inline]
     pub fn count(&self, latency_ns: u64) {
         let latency_ns = latency_ns.min(LONGEST_NS);
-        add(&self.words[HEAD + bucket_of(latency_ns)], 1);
-        add(&self.words[SUM], latency_ns);
-        let longest = &self.words[LONGEST];
+        let words = self.mapped.words();
+        add(&words[HEAD + bucket_of(latency_ns)], 1);
+        add(&words[SUM], latency_ns);
+        let longest = &words[LONGEST];
         longest.store(longest.load(Relaxed).max(latency_ns), Relaxed);
-    }
-}
-
-impl Drop for Latencies {
-    fn drop(&mut self) {
-        let at = self.words.as_ptr().cast_mut().cast();
-        // SAFETY: the mapping of `create`, which nobody else has a reference to.
-        unsafe { libc::munmap(at, BYTES) };
     }
 }
 

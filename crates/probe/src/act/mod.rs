@@ -4,6 +4,7 @@ pub mod counters;
 pub mod driver;
 pub mod exchanges;
 pub mod latencies;
+pub mod mapped;
 pub mod plan;
 pub mod senses;
 pub mod waking;

@@ -17,8 +17,9 @@ use bobtail_daemon::client::{Client, ClientError};
 use bobtail_daemon::tied::Tied;
 use bobtail_policy::{LeverFacts, Looks, Policy, Speed, StaticSpeed};
 
-use crate::act::counters::COUNTERS;
+use crate::act::counters::Told;
 use crate::act::driver::Driver;
+use crate::clock::monotonic_ns;
 use crate::start::Refusal;
 
 /// A request to drive.
@@ -41,6 +42,8 @@ pub struct Plan {
     pub emulation: Emulation,
     /// What looking may cost, as a share of the loops' busy time; none is no bound.
     pub budget: Option<f64>,
+    /// A new file in which the driver tells what it did.
+    pub told: Option<String>,
 }
 
 /// A bobtaild that imitates a frequency calibrates it first, and others may be before this one.
@@ -86,11 +89,12 @@ fn start(plan: &Plan, policy: Policy) -> Result<(Lever, String), Refusal> {
             .or(imitated_ns)
             .unwrap_or_else(|| lever.kind.assumed_latency_ns()),
     };
+    let told = tell_in(plan.told.as_deref())?;
     let driver = Driver::new(
         policy,
         facts,
         actuator,
-        &COUNTERS,
+        told,
         Looks::within(plan.budget),
     );
     let thread = std::thread::Builder::new()
@@ -109,6 +113,17 @@ fn start(plan: &Plan, policy: Policy) -> Result<(Lever, String), Refusal> {
         Refusal::new("BOBTAIL_MEMORY", format!("cannot start a thread: {error}"))
     })?;
     Ok((lever, policy.to_string()))
+}
+
+/// Where the driver tells what it did.
+fn tell_in(path: Option<&str>) -> Result<Option<Told>, Refusal> {
+    path.map(|path| {
+        Told::create(path, monotonic_ns()).map_err(|error| {
+            let what = format!("nothing can be told of a boost in {path}: {error}");
+            Refusal::new("BOBTAIL_FILE", what)
+        })
+    })
+    .transpose()
 }
 
 /// A frequency that the lever holds neither between boosts nor during one is none of its: below the

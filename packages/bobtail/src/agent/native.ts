@@ -5,7 +5,7 @@
  */
 
 import { join } from 'node:path';
-import type { Driven, DriverCounters, Hold } from '../cli/boost/driver-file';
+import type { Driven } from '../cli/boost/driver-file';
 import type { DriveOptions } from './boost/settings';
 import type { Mechanism, Session } from './session';
 
@@ -40,15 +40,16 @@ interface NativeProbe {
   looks(): string | undefined;
   /**
    * Senses the loop of this thread, unrecorded, and counts how long its requests take in a new
-   * file at `latencies`. Throws with a one-line message.
+   * file at `latencies`; gives what can be sensed here. Throws with a one-line message.
    */
-  sense(latencies: string): unknown;
+  sense(latencies: string): { mechanisms: readonly Mechanism[] };
   /** Ends that. */
   unsense(): boolean;
-  /** Drives a lever by a policy from now on. Throws with a one-line message. */
-  drive(options: DriveOptions & { isShared: 0 | 1 }): Driven;
-  /** What the driver of this process did so far. */
-  readDriver(): DriverCounters & Partial<Hold>;
+  /**
+   * Drives a lever by a policy from now on, and tells in a new file at `told` what it did. Throws
+   * with a one-line message.
+   */
+  drive(options: DriveOptions & { isShared: 0 | 1; told: string }): Driven;
 }
 
 const FILE = join(__dirname, '..', '..', 'native', 'bobtail-probe.node');
@@ -92,7 +93,7 @@ export function lookAgain(): void {
 }
 
 /** What the probe does without a recording. */
-export type Probe = Pick<NativeProbe, 'sense' | 'unsense' | 'drive' | 'readDriver'>;
+export type Probe = Pick<NativeProbe, 'sense' | 'unsense' | 'drive'>;
 
 /** The probe, for what it does without a recording. Throws with a one-line message. */
 export function loadProbe(): Probe {

@@ -7,11 +7,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DriveOptions } from '../agent/boost/settings';
 import { readDriverFiles, refusals } from '../cli/boost/driver-file';
-import { boostEnv } from '../cli/boost/environment';
+import { boostEnv, tellingListening } from '../cli/boost/environment';
 import { type Counted, latenciesOf, readLatencies, since } from '../cli/boost/latencies';
 import { type AskRaised, type Raised, raisedSince } from '../cli/boost/raised';
 import { LOST_SHARE_MAX, NOTHING_SEEN, summarize } from '../cli/boost/summary';
-import { type Listening, readListening } from '../cli/record/agent-files';
+import { firstListening } from '../cli/record/first-listening';
 import { LoadCommand } from '../cli/record/load-command';
 import type { ProcessGroup } from '../cli/record/process-group';
 import { startService } from '../cli/record/session';
@@ -89,7 +89,7 @@ class DrivenRun {
     const { command } = this.#subject;
     const before = await this.#arm.raised();
     const started = this.#arm.start({ command, env: process.env });
-    const env = boostEnv(this.#folder.told, this.#arm.drive, started.env);
+    const env = tellingListening(boostEnv(this.#folder.told, this.#arm.drive, started.env));
     const service = await startService(started.command, env, this.#folder.output('service'));
     const kill = (): void => service.signalAll('SIGKILL');
     process.once('exit', kill);
@@ -111,9 +111,13 @@ class DrivenRun {
 
   async #measure(service: ProcessGroup): Promise<RoundResult> {
     const { listenMs, runMs } = this.#limits;
-    const listening = await this.#listening(service, listenMs);
+    const endMs = performance.now() + listenMs;
+    const isOver = (): boolean => this.#isOver(service) || performance.now() >= endMs;
+    const listening = await firstListening(this.#folder.told, isOver, service.ended);
     if (!service.running) return this.#ended(service);
-    if (listening === undefined) return lost('time', didNotListen(listenMs));
+    if (listening === undefined) {
+      return lost('service', didNotListen(listenMs, this.#folder.said('service')));
+    }
     const [refusal] = refusals(readDriverFiles(this.#folder.told));
     if (refusal !== undefined) return lost('change', refusal.refused);
     const output = this.#folder.output('load');
@@ -131,25 +135,40 @@ class DrivenRun {
     void load.ended.then(() => {
       isLoadDone = true;
     });
-    const isOver = (): boolean => isLoadDone || !service.running || this.#limits.signal.aborted;
+    const isOver = (): boolean => isLoadDone || this.#isOver(service);
     await this.#until(isOver, warmupNs / NS_PER_MS);
-    if (isOver() && warmupNs > 0) return lostToWarmup();
+    if (isOver() && warmupNs > 0) {
+      // What ended it says more than that it was early.
+      if (!service.running) return this.#ended(service);
+      return this.#failureOf(load) ?? lostToWarmup();
+    }
     const begin = this.#moment(service);
     const restMs = durationNs === undefined ? runMs : (durationNs - warmupNs) / NS_PER_MS;
     await this.#until(isOver, Math.min(restMs, runMs));
     const end = this.#moment(service);
     if (!service.running) return this.#ended(service);
     if (!isLoadDone && durationNs === undefined) return lost('time', wasNotDone(runMs));
-    const failure = isLoadDone ? load.failure() : undefined;
-    if (failure !== undefined)
-      return lost('load', `${failure.message}${this.#folder.said('load')}`);
-    return this.#sampleOf(begin, end);
+    return this.#failureOf(load) ?? this.#sampleOf(begin, end);
+  }
+
+  #isOver(service: ProcessGroup): boolean {
+    return !service.running || this.#limits.signal.aborted;
+  }
+
+  /** Of a load that has ended. */
+  #failureOf(load: LoadCommand): RoundResult | undefined {
+    const failure = load.failure();
+    if (failure === undefined) return undefined;
+    return lost('load', `${failure.message}${this.#folder.said('load')}`);
   }
 
   #sampleOf(begin: CountedMoment, end: CountedMoment): RoundResult {
     const counted = since(begin.counted, end.counted);
     const requests = counted.count;
-    if (requests === 0) return lost('requests', 'no request was seen');
+    if (requests === 0) {
+      const missing = readDriverFiles(this.#folder.told).flatMap((file) => file.missing);
+      return lost('requests', ['no request was seen', ...missing].join('; '));
+    }
     const sample: Sample = {
       ...spent(begin, end, requests),
       latencies: latenciesOf(counted),
@@ -180,14 +199,6 @@ class DrivenRun {
   #moment(service: ProcessGroup): CountedMoment {
     const counted = readLatencies(this.#folder.told);
     return { ...readUsage(service.pid), atMs: performance.now(), counted };
-  }
-
-  async #listening(service: ProcessGroup, withinMs: number): Promise<Listening | undefined> {
-    const find = (): Listening | undefined => readListening(this.#folder.told)[0];
-    const isOver = (): boolean =>
-      find() !== undefined || !service.running || this.#limits.signal.aborted;
-    await this.#until(isOver, withinMs);
-    return find();
   }
 
   async #until(isOver: () => boolean, withinMs: number): Promise<void> {

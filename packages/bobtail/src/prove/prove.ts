@@ -6,7 +6,8 @@
  */
 import { analyzeRounds, type Ratio, type Round, type RoundsDiff } from '../cli/analysis';
 import { type Arm, CONTROL, UNCHANGED } from './arm';
-import { type ArmRecord, type ExperimentOptions, experiment } from './experiment';
+import { type ArmRecord, type ExperimentOptions, experiment, type Leaving } from './experiment';
+import { overBudget } from './memory';
 import type { Sample } from './sample';
 import { type Judgement, judge, judgeFailures, type Objective } from './verdict';
 
@@ -39,6 +40,8 @@ export interface Proof extends Judgement {
 /** How it is proved. */
 export interface ProveOptions
   extends Omit<ExperimentOptions, 'arms' | 'leave' | 'enough' | 'keepsFailing'> {
+  /** Memory that the change may use; without it there is no bound. */
+  readonly budgetBytes?: number;
   /** By default the tail. */
   readonly objective?: Objective;
   /** What the change is compared with, and that again; the service as it is by default. */
@@ -52,15 +55,21 @@ export async function prove(change: Arm, options: ProveOptions): Promise<Proof> 
   // When one is out there is nothing left to compare, and a load that nobody carries is wrong.
   const enough = (records: readonly ArmRecord[]): boolean =>
     records.some((one) => one.out !== undefined) || hasOnlyFailed(records, ROUNDS_TO_FAIL);
-  const keepsFailing = true;
-  const { records, interrupted } = await experiment({ ...options, arms, enough, keepsFailing });
+  const leave = (records: readonly ArmRecord[]): ReadonlyMap<string, Leaving> => {
+    const over = records.find((one) => one.arm === change && one.out === undefined);
+    return over === undefined ? new Map() : overBudget([over], options.budgetBytes ?? Infinity);
+  };
+  const how = { ...options, arms, leave, enough, keepsFailing: true };
+  const { records, interrupted } = await experiment(how);
   const rounds = Math.min(...records.map((one) => one.samples.length));
   const isLoadAtFault = !interrupted && hasOnlyFailed(records);
   const common = { change: change.name, rounds, interrupted, records, isLoadAtFault };
   const none = { percentile: null, effect: null, control: null };
   const out = records.find((one) => one.out !== undefined);
   if (out?.out !== undefined) {
-    const verdict = out.arm === change ? 'did-not-help' : 'not-enough-samples';
+    // Of a change that was not there nothing is known.
+    const isKnown = out.arm === change && out.out.of !== 'change';
+    const verdict = isKnown ? 'did-not-help' : 'not-enough-samples';
     return { ...common, ...none, verdict, reason: `${out.arm.name}: ${out.out.reason}` };
   }
   const failures = judgeFailed(records);
@@ -72,9 +81,14 @@ export async function prove(change: Arm, options: ProveOptions): Promise<Proof> 
         ? 'in every round a load failed'
         : 'no round was finished';
     const verdict = 'not-enough-samples' as const;
-    return { ...common, ...none, verdict, reason, ...failures };
+    return { ...common, ...none, verdict, reason, ...(interrupted ? {} : failures) };
   }
   const judged = judge(compared.effect.diff, compared.control.diff, options.objective);
+  if (interrupted) {
+    // Whoever ends it when he likes what he sees makes of 95 % what he likes.
+    const reason = 'it was interrupted';
+    return { ...common, ...compared, ...judged, verdict: 'not-enough-samples', reason };
+  }
   return { ...common, ...compared, ...(failures ?? judged) };
 }
 

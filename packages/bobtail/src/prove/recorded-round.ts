@@ -15,6 +15,7 @@ import type { Arm } from './arm';
 import { readUsage } from './resources';
 import {
   didNotListen,
+  type Lost,
   lost,
   lostService,
   lostToWarmup,
@@ -49,7 +50,7 @@ class Run {
   readonly #folder: RoundFolder;
   readonly #ending = new AbortController();
   #timer: NodeJS.Timeout | undefined;
-  #late: string | undefined;
+  #late: Lost | undefined;
   #begin: Moment | undefined;
   #end: Moment | undefined;
 
@@ -65,7 +66,9 @@ class Run {
     if (signal.aborted) return { kind: 'interrupted' };
     const abort = (): void => this.#ending.abort();
     signal.addEventListener('abort', abort);
-    this.#endAfter(listenMs, didNotListen(listenMs));
+    this.#endAfter(listenMs, () =>
+      lost('service', didNotListen(listenMs, this.#folder.said('service'))),
+    );
     try {
       const { ending, conclusion } = await this.#conduct();
       if (signal.aborted) return { kind: 'interrupted' };
@@ -126,7 +129,7 @@ class Run {
 
   #listening(service: ProcessGroup): void {
     const { runMs } = this.#limits;
-    this.#endAfter(runMs, wasNotDone(runMs));
+    this.#endAfter(runMs, () => lost('time', wasNotDone(runMs)));
     const begin = (): void => {
       this.#begin = { ...readUsage(service.pid), atMs: performance.now() };
     };
@@ -135,16 +138,16 @@ class Run {
     else setTimeout(begin, warmupMs).unref();
   }
 
-  #endAfter(ms: number, late: string): void {
+  #endAfter(ms: number, late: () => Lost): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      this.#late = late;
+      this.#late = late();
       this.#ending.abort();
     }, ms);
   }
 
   #lossOf(ending: Ending, conclusion: Conclusion): RoundResult | undefined {
-    if (this.#late !== undefined) return lost('time', this.#late);
+    if (this.#late !== undefined) return this.#late;
     // However it answers the SIGTERM that ends the round is its own affair.
     if (!conclusion.endedWell && !ending.stoppedByRecorder) {
       return lostService(ending.outcome, this.#folder);

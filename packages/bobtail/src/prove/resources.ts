@@ -6,6 +6,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { hasCode } from '../cli/failure';
+import { processStat } from '../cli/process-stat';
 
 /** Sums over the processes of a session. */
 export interface Usage {
@@ -13,7 +14,6 @@ export interface Usage {
   readonly peakRssBytes: number;
 }
 
-const SESSION_FIELD = 3;
 const BYTES_PER_KB = 1024;
 
 /** Usage of the processes of session `leader`, which is the process that began it. */
@@ -21,19 +21,12 @@ export function readUsage(leader: number, proc = '/proc'): Usage {
   let cpuNs = 0;
   let peakRssBytes = 0;
   for (const pid of readdirSync(proc).filter((name) => /^\d+$/.test(name))) {
-    if (sessionOf(`${proc}/${pid}`) === leader) {
+    if (processStat(Number(pid), proc)?.session === leader) {
       cpuNs += cpuNsOf(`${proc}/${pid}`);
       peakRssBytes += peakRssOf(`${proc}/${pid}`);
     }
   }
   return { cpuNs, peakRssBytes };
-}
-
-function sessionOf(folder: string): number | undefined {
-  const stat = readOf(`${folder}/stat`);
-  // After the command name, which may hold anything but ends at the last parenthesis.
-  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return fields === undefined ? undefined : Number(fields[SESSION_FIELD]);
 }
 
 /** Of its threads: the kernel counts nanoseconds for each, and 10 ms ticks for the process. */

@@ -27,7 +27,7 @@ export interface RoundLimits {
   readonly signal: AbortSignal;
 }
 
-/** Why a run measured nothing. */
+/** Why a run measured nothing; `change` where the change was not there at all. */
 export type LossOf = 'service' | 'load' | 'time' | 'change' | 'requests';
 
 /** A run that measured nothing. */
@@ -65,9 +65,9 @@ export function lostToWarmup(): Lost {
   return lost('time', 'it was over before its warm-up was');
 }
 
-/** The service was not ready in time. */
-export function didNotListen(withinMs: number): string {
-  return `it did not listen within ${formatMs(withinMs)}`;
+/** The service was not ready in time, and what it said last. */
+export function didNotListen(withinMs: number, said = ''): string {
+  return `it did not listen within ${formatMs(withinMs)}${said}`;
 }
 
 /** The load did not end in time. */

@@ -45,6 +45,13 @@ export function percentileNs(latencies: Latencies, percentile: number): number {
   return Number.NaN;
 }
 
+/** Those that so many requests support, by name. */
+export function percentilesNs(latencies: Latencies, requests: number): Record<string, number> {
+  const highest = highestSupported(requests) ?? 0;
+  const told = PERCENTILES.filter((one) => one <= highest);
+  return Object.fromEntries(told.map((one) => [String(one), percentileNs(latencies, one)]));
+}
+
 /** The rank, from 1; 99.9 % of 10,000 is a little more than 9,990 in floating point. */
 function rankOf(count: number, percentile: number): number {
   return Math.max(1, Math.ceil((count * percentile) / 100 - 1e-6));

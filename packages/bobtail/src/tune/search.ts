@@ -4,9 +4,9 @@
  * The unchanged service runs twice in every round and never leaves: as what all are measured
  * against, and as the A/A arm that shows what no change looks like.
  */
-import { formatMebibytes } from '../cli/text/units';
 import { CONTROL, UNCHANGED } from '../prove/arm';
 import { type ArmRecord, experiment, type Leaving, type Progress } from '../prove/experiment';
+import { overBudget } from '../prove/memory';
 import type { RoundLimits, Subject } from '../prove/round';
 import { percentileNs, type Sample } from '../prove/sample';
 import type { Objective } from '../prove/verdict';
@@ -60,16 +60,12 @@ export async function search(options: SearchOptions): Promise<Search> {
   const isControl = ({ arm }: ArmRecord): boolean => arm === UNCHANGED || arm === CONTROL;
   const leave = (records: readonly ArmRecord[]): Map<string, Leaving> => {
     const figures = new Map(records.map(({ arm, samples }) => [arm.name, samples.map(raced)]));
-    const lost = new Set(losers(figures));
-    const leaving = new Map<string, Leaving>();
-    for (const record of records.filter((one) => one.out === undefined && !isControl(one))) {
-      const { name } = record.arm;
-      const over = record.samples.find((one) => one.peakRssBytes > options.budgetBytes);
-      const used = formatMebibytes(over?.peakRssBytes ?? 0);
-      if (over !== undefined) leaving.set(name, { of: 'budget', reason: `it used ${used}` });
-      else if (lost.has(name)) leaving.set(name, { of: 'race', reason: 'slower than its rivals' });
-    }
-    return leaving;
+    const inside = records.filter((one) => one.out === undefined && !isControl(one));
+    const isLost = new Set(losers(figures));
+    const lost = inside.filter(({ arm }) => isLost.has(arm.name));
+    const slower = { of: 'race', reason: 'slower than its rivals' } as const;
+    const leaving = new Map<string, Leaving>(lost.map(({ arm }) => [arm.name, slower]));
+    return new Map([...leaving, ...overBudget(inside, options.budgetBytes)]);
   };
   const enough = (records: readonly ArmRecord[]): boolean =>
     records.every((one) => isControl(one) || one.out !== undefined) ||

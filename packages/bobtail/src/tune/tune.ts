@@ -126,6 +126,7 @@ class Tuning {
       rounds: this.#options.proofRounds,
       random: this.#random,
       limits: this.#limits,
+      budgetBytes: this.#options.budget.bytes,
       progress: (at) => this.#options.progress({ kind: 'running', stage: 'proof', at }),
     });
     return this.#ended(choice, proof, proof.interrupted);
@@ -171,10 +172,11 @@ class Tuning {
     });
     this.#stages.push({ name, arms: raced.arms });
     if (raced.interrupted) return undefined;
-    const out = raced.arms[0]?.out;
-    // It is never taken out by the race or the budget, so something went wrong with it.
-    if (out !== undefined && out.of !== 'race' && out.of !== 'budget') {
-      throw unchangedLost(out.of, out.reason, subject);
+    // Neither of the two is ever taken out by the race or the budget: something went wrong with it.
+    for (const { out } of raced.arms.slice(0, 2)) {
+      if (out !== undefined && out.of !== 'race' && out.of !== 'budget') {
+        throw unchangedLost(out.of, out.reason, subject);
+      }
     }
     for (const arm of raced.arms) if (arm.out !== undefined) progress({ kind: 'left', arm });
     return [...raced.arms];

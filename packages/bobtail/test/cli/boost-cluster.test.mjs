@@ -52,6 +52,8 @@ for (const { path: node, version } of nodes) {
       await until('another one drives', () => run.drivers().length >= 4);
       await until('it is raised again', () => tree.khz(0) === PEAK);
       const pids = run.drivers();
+      const ofEnded = (name) => name.includes(`-${first}-`) || name.includes(`-${second}-`);
+      await until('nothing is left of those that ended', () => !run.filesNow().some(ofEnded));
       const { code, stderr } = await stop(run);
       assert.equal(code, 6, stderr);
       assert.deepEqual([tree.khz(0), tree.khz(1)], [BASE, BASE]);

@@ -162,7 +162,7 @@ for (const [flags, lever] of [
   });
 }
 
-test('a frequency is refused before the start where the lever has none', async (t) => {
+test('where the lever has no frequencies a service that asks for one runs without', async (t) => {
   const cwd = makeFolder(t);
   const tree = makeTree(makeFolder(t), [[0]], {
     scaling_driver: 'amd-pstate-epp',
@@ -171,15 +171,16 @@ test('a frequency is refused before the start where the lever has none', async (
   });
   const lever = ['--actuator', 'energy-preference', '--lever-root', tree.root];
   const command = [process.execPath, '-e', 'console.log("started")'];
-  for (const more of [[], ['--prove', '--on-port', 'true']]) {
+  for (const [more, printed, ending] of [
+    [[], 'started\n', '; the service runs unboosted'],
+    [['--prove', '--on-port', 'true'], '', ''],
+  ]) {
     const args = ['boost', ...lever, '--policy', 'static:2.6', ...more, '--', ...command];
     const env = { TMPDIR: cwd, BOBTAIL_RUN_DIR: cwd };
     const { code, stdout, stderr } = await runBobtail(args, { cwd, env });
-    assert.deepEqual([code, stdout], [64, ''], stderr);
-    assert.match(
-      stderr,
-      /^bobtail: the lever energy-preference has no frequencies: .*\(static:2\.6\)/,
-    );
+    assert.deepEqual([code, stdout], [80, printed], stderr);
+    const why = 'static:2.6: the lever energy-preference has no frequencies, it takes static:base';
+    assert.ok(stderr.includes(`${why} and static:peak${ending}\n`), stderr);
     assert.equal(stderr.trim().split('\n').length, 1);
     assert.deepEqual(readdirSync(cwd), []);
   }

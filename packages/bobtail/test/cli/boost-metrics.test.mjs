@@ -47,13 +47,13 @@ const COUNTERS = {
 function live(policy = 'p', more = {}) {
   const range = { base: 2_600_000, peak: 4_000_000 };
   const driven = { policy, lever: 'emulated', about: 'a', isEmulated: true, ...range, ...more };
-  const file = { pid: 7, driven, ranNs: 1e9, counters: COUNTERS, hold: HELD };
+  const teller = { key: '1-1', pid: 7, namespace: '', missing: [] };
+  const file = { ...teller, driven, ranNs: 1e9, counters: COUNTERS, hold: HELD };
   const drive = { policy, actuator: 'emulated' };
   const seen = {
     counted: COUNTED,
     energy: { kind: 'measured', joules: 12.5 },
     raised: [],
-    ended: new Set(),
   };
   const summary = summarize(drive, [file], seen);
   assertValid('boost', summary);
@@ -184,6 +184,7 @@ for (const [flags, code, message] of [
   [['--metrics', '127.0.0.1:70000'], 64, /--metrics takes an address/],
   [['--metrics', '192.0.2.1:9'], 73, /--metrics cannot listen: .* \(192\.0\.2\.1:9\)/],
   [['--otlp', 'ftp://x'], 64, /--otlp takes a URL.*\(ftp:\/\/x\)/],
+  [['--otlp', 'http://u:secret@h:4318'], 64, /^[^\n]*--otlp takes a URL without .* \(h:4318\)$/m],
 ]) {
   test(`${flags.join(' ')} is refused before anything starts`, async () => {
     const command = [process.execPath, '-e', 'console.log("started")'];

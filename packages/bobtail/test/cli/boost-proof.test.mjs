@@ -14,7 +14,9 @@ import { assertValid } from './schemas.mjs';
 const require = createRequire(import.meta.url);
 const { answerOf } = require(join(PACKAGE, 'dist/cli/boost/prove.js'));
 const { renderProof } = require(join(PACKAGE, 'dist/cli/boost/render-proof.js'));
-const { drivenArm } = require(join(PACKAGE, 'dist/prove/driven-round.js'));
+const { drivenArm, runDrivenRound, undrivenArm } = require(
+  join(PACKAGE, 'dist/prove/driven-round.js'),
+);
 
 const CHURN = fixture('churn.mjs');
 const LOAD = `${process.execPath} ${join(PACKAGE, 'test/tune/fixtures/load.mjs')} 30`;
@@ -81,13 +83,48 @@ test('a service that dies is said so, and a load that fails is not proved', asyn
   if (process.getuid() !== 0) return leaveOut(t, 'needs root');
   const dead = [...PROVE, '--rounds', '1', '--on-port', LOAD, '--', process.execPath];
   const died = await runBobtail([...dead, '-e', 'process.exit(4)']);
-  assert.equal(died.code, 79, died.stderr);
-  assert.match(died.stdout, /not enough samples to tell: \S+: it ended with exit code 4/);
+  assert.equal(died.code, 69, died.stderr);
+  assert.match(died.stdout, /cannot be told: \S+: it ended with exit code 4\nnothing was measured/);
   const failing = [...PROVE, '--rounds', '1', '--on-port', 'exit 3', '--', process.execPath, CHURN];
   const failed = await runBobtail(failing);
   assert.equal(failed.code, 71, failed.stderr);
   assert.match(failed.stdout, /every load failed: the load command failed with exit code 3/);
   assert.match(failed.stdout, /load failed in 1 round: boosted/);
+});
+
+test('what ends a warm-up is told, and not that it was early', async (t) => {
+  if (process.getuid() !== 0) return leaveOut(t, 'needs root');
+  const warm = ['--rounds', '1', '--warmup', '1'];
+  const noLoad = [...PROVE, ...warm, '--on-port', './no-such-load', '--', process.execPath, CHURN];
+  const failed = await runBobtail(noLoad);
+  assert.equal(failed.code, 71, failed.stderr);
+  assert.match(failed.stdout, /every load failed: .* exit code 127 .*no-such-load/);
+  const dies = 'setTimeout(() => process.exit(5), 300); require("net").createServer().listen(0)';
+  const early = [...PROVE, ...warm, '--on-port', 'sleep 5', '--', process.execPath, '-e', dies];
+  const died = await runBobtail(early);
+  assert.equal(died.code, 69, died.stderr);
+  assert.match(died.stdout, /cannot be told: \S+: it ended with exit code 5/);
+});
+
+test('of a boost that cannot be had nothing is said', async (t) => {
+  if (process.getuid() !== 0) return leaveOut(t, 'needs root');
+  // Beyond what the imitation has: its own process refuses.
+  const args = ['boost', '--prove', '--actuator', 'emulated', '--policy', 'static:9'];
+  const load = ['--rounds', '1', '--on-port', LOAD];
+  const { code, stdout } = await runBobtail([...args, ...load, '--', process.execPath, CHURN]);
+  assert.equal(code, 80, stdout);
+  assert.match(stdout, /cannot be told: boosted: .*\nnothing was measured/);
+});
+
+test('the load is for the HTTP server, also where another one listens first', async () => {
+  const script = `
+    require('node:net').createServer((one) => one.destroy()).listen(0, '127.0.0.1');
+    setTimeout(() => require('node:http').createServer((_, response) => response.end('ok'))
+      .listen(0, '127.0.0.1'), 300);`;
+  const subject = { command: [process.execPath, '-e', script], onPort: LOAD, warmupNs: 0 };
+  const limits = { listenMs: 20_000, runMs: 20_000, signal: new AbortController().signal };
+  const result = await runDrivenRound(subject, undrivenArm('unchanged'), limits);
+  assert.equal(result.kind, 'measured', JSON.stringify(result));
 });
 
 for (const [flags, code, message] of [

@@ -16,6 +16,7 @@ const require = createRequire(import.meta.url);
 const { NOTHING_SEEN, renderSummary, summarize } = require(
   join(PACKAGE, 'dist/cli/boost/summary.js'),
 );
+const { withEnded } = require(join(PACKAGE, 'dist/cli/boost/processes.js'));
 const { troubleOf } = require(join(PACKAGE, 'dist/cli/boost/boost.js'));
 const { raisedSince } = require(join(PACKAGE, 'dist/cli/boost/raised.js'));
 const { parseDrive } = require(join(PACKAGE, 'dist/cli/boost/flags.js'));
@@ -103,6 +104,22 @@ test('without a lever the service runs unboosted, with the reason', async (t) =>
   assert.equal(summary.processes, 0);
 });
 
+for (const [what, folder] of [
+  ['that is not there', '/nonexistent/place'],
+  ['where nothing can be made', '/proc'],
+]) {
+  test(`a service runs unboosted where Bobtail's own place is one ${what}`, async () => {
+    const command = [process.execPath, '-e', 'console.log("served")'];
+    const env = { BOBTAIL_RUN_DIR: folder };
+    const { code, stdout, stderr } = await runBobtail(['boost', '--', ...command], { env });
+    assert.deepEqual([code, stdout], [80, 'served\n'], stderr);
+    assert.match(
+      stderr,
+      /^bobtail: no place to boost from: ENOENT: .*; the service runs unboosted$/m,
+    );
+  });
+}
+
 test('nothing is left behind by a service that dies of a signal', async (t) => {
   const cwd = makeFolder(t);
   const command = [process.execPath, '-e', 'process.kill(process.pid, "SIGTERM")'];
@@ -113,6 +130,30 @@ test('nothing is left behind by a service that dies of a signal', async (t) => {
   });
   assert.equal(signal, 'SIGTERM', stderr);
   assert.deepEqual(readdirSync(cwd), []);
+});
+
+test('a server that is told to listen again and again has no listeners of ours', async (t) => {
+  const cwd = makeFolder(t);
+  const agent = join(PACKAGE, 'dist/agent/boost/preload.js');
+  const told = { BOBTAIL_BOOST: 'null', BOBTAIL_BOOST_DIR: cwd, BOBTAIL_BOOST_LISTENING: '1' };
+  const script = `
+    const { createServer } = require('node:net');
+    const other = createServer().listen(0, '127.0.0.1', () => {
+      const server = createServer();
+      let tries = 0;
+      server.on('error', () => {
+        tries += 1;
+        if (tries === 20) {
+          console.log(server.listenerCount('listening'));
+          other.close();
+        } else server.listen(other.address().port, '127.0.0.1');
+      });
+      server.listen(other.address().port, '127.0.0.1');
+    });`;
+  const env = { ...process.env, ...told };
+  const args = ['--require', agent, '-e', script];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' });
+  assert.deepEqual([Number(stdout) <= 1, stderr], [true, ''], stdout);
 });
 
 for (const settings of ['{', 'null', '5']) {
@@ -262,7 +303,11 @@ const COUNTERS = {
   lostNs: 0,
 };
 
+/** Of a process that tells all it is asked for. */
+const TELLER = { key: '1-1', namespace: '', missing: [] };
+
 const DRIVEN = {
+  ...TELLER,
   driven: {
     ...{ policy: 'p', lever: 'emulated', about: 'a', isEmulated: true },
     ...{ base: 2_600_000, peak: 4_000_000 },
@@ -277,7 +322,10 @@ const POWER_AT_3 = 1.363375302523;
 
 function summaryOf(base, peak, policy = 'p') {
   const file = { ...DRIVEN, pid: 7, driven: { ...DRIVEN.driven, policy, base, peak } };
-  return summarize({ policy: 'p', actuator: 'emulated' }, [{ pid: 8, refused: 'other' }, file]);
+  return summarize({ policy: 'p', actuator: 'emulated' }, [
+    { ...TELLER, pid: 8, refused: 'other' },
+    file,
+  ]);
 }
 
 test('who is not boosted is told beside who is, but for a thread of the same process', () => {
@@ -288,7 +336,7 @@ test('who is not boosted is told beside who is, but for a thread of the same pro
     const { processes, refused, refusedProcesses, ranNs, drivenNs } = summary;
     return [processes, refused, refusedProcesses, ranNs, drivenNs];
   };
-  const [no, thread] = [8, 7].map((pid) => ({ pid, refused: 'too many' }));
+  const [no, thread] = [8, 7].map((pid) => ({ ...TELLER, pid, refused: 'too many' }));
   assert.deepEqual(of(thread, file), [1, null, 0, 1e9, 1e9]);
   assert.deepEqual(of(no, file, { ...file, pid: 9 }), [2, 'too many', 1, 1e9, 2e9]);
   assert.deepEqual(of(no, thread), [0, 'too many', 2, 0, 0]);
@@ -320,11 +368,9 @@ test('what was driven without a lever counts as time without a boost', () => {
   assert.deepEqual([gone.lost, gone.isLost, gone.energy], ['gone', true, null]);
   assert.equal(troubleOf(gone), 'notBoosted');
   assert.match(renderSummary(gone)[1], / of all processes together, to the end: gone$/);
-  const other = summarize(
-    { policy: 'p', actuator: 'emulated' },
-    [{ ...file, pid: 9, counters: { ...COUNTERS, lostNs: 1e6 }, hold: lost }, file],
-    { ...NOTHING_SEEN, ended: new Set([9]) },
-  );
+  const without = { ...file, pid: 9, counters: { ...COUNTERS, lostNs: 1e6 }, hold: lost };
+  const past = withEnded([], without);
+  const other = summarize({ policy: 'p', actuator: 'emulated' }, [...past, file]);
   assert.deepEqual([other.isLost, other.lost, troubleOf(other)], [false, 'gone', 'ok']);
   const own = of({ lostNs: 0.5e9, boostedNs: 900e6 }, lost);
   assert.equal(own.boostedShare, 0.575, 'as each process counts, where nobody else tells');
@@ -335,6 +381,38 @@ test('what was driven without a lever counts as time without a boost', () => {
     renderSummary(short)[1],
     /^had no lever for 10\.0 ms of all processes together: gone$/,
   );
+});
+
+test('those that ended are put together by what they drove, or why they did not', () => {
+  const lost = { lost: 'gone', isLost: true };
+  const ended = [
+    { ...DRIVEN, pid: 7 },
+    { ...DRIVEN, pid: 8, ranNs: 3e9, hold: lost },
+    { ...TELLER, pid: 9, refused: 'no' },
+    { ...TELLER, pid: 10, refused: 'no' },
+    { ...DRIVEN, pid: 11, missing: ['latencies: full'] },
+  ];
+  const past = ended.reduce(withEnded, []);
+  assert.equal(past.length, 3);
+  const now = { ...DRIVEN, pid: 12 };
+  const summary = summarize({ policy: 'p', actuator: 'emulated' }, [...past, now]);
+  assertValid('boost', summary);
+  const { processes, refusedProcesses, ranNs, drivenNs, counters, isLost, missing } = summary;
+  assert.deepEqual([processes, refusedProcesses], [4, 2]);
+  assert.deepEqual([ranNs, drivenNs, counters.boosts, isLost], [3e9, 6e9, 16, false]);
+  assert.equal(summary.lost, 'gone');
+  assert.deepEqual(missing, ['latencies: full']);
+  assert.ok(renderSummary(summary).includes('not seen: latencies: full'));
+});
+
+test('where nobody tells anything, why is told by who is silent', () => {
+  const drive = { policy: 'p', actuator: 'emulated' };
+  const silence = { pid: 9, why: 'of another user' };
+  const summary = summarize(drive, [], { ...NOTHING_SEEN, silence });
+  assertValid('boost', summary);
+  assert.deepEqual([summary.refused, troubleOf(summary)], ['of another user', 'notBoosted']);
+  const nobody = summarize(drive, []);
+  assert.deepEqual([nobody.refused, troubleOf(nobody)], ['no Node.js server listened', 'ok']);
 });
 
 test('a lever that processes share is up as long as one of them wants it', () => {
@@ -375,7 +453,7 @@ test('energy is the model of the paper where a frequency is held, else untold', 
   const quota = { lever: 'quota', isEmulated: false, base: 60_000, peak: 80_000 };
   const driven = { ...DRIVEN.driven, ...quota };
   const other = summarize({ policy: 'p', actuator: 'quota' }, [
-    { pid: 8, refused: 'other' },
+    { ...TELLER, pid: 8, refused: 'other' },
     { ...DRIVEN, pid: 7, driven },
   ]);
   assert.equal(other.energy, null);

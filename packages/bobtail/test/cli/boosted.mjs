@@ -176,9 +176,15 @@ export async function startBoosted(
     return name === undefined ? undefined : join(cwd, name);
   };
   const known = folder();
+  const filesNow = () => (existsSync(known) ? readdirSync(known) : []);
+  const driven = new Set();
+  // Also those that have ended, whose files do not stay.
   const drivers = () => {
-    const names = existsSync(known) ? readdirSync(known) : [];
-    return names.flatMap((name) => /^driver-(\d+)-\d+\.json$/.exec(name)?.[1] ?? []).map(Number);
+    for (const name of filesNow()) {
+      const pid = /^driver-(\d+)-\d+\.json$/.exec(name)?.[1];
+      if (pid !== undefined) driven.add(Number(pid));
+    }
+    return [...driven];
   };
   const pids = await until('a process tells what it drives', () => {
     const list = drivers();
@@ -192,7 +198,7 @@ export async function startBoosted(
     assertValid('boost', told);
     return told;
   };
-  const processes = { child, ended, drivers, listening, pids, keeper };
+  const processes = { child, ended, drivers, filesNow, listening, pids, keeper };
   return { ...processes, cwd, folder, port: Number(port), summary, seen };
 }
 

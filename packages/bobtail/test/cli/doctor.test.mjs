@@ -1,12 +1,18 @@
 /** `bobtail doctor`: the answer is valid, and says no where it has to. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { leaveOut } from '../../../../workloads/harness/leave-out.mjs';
 import { BASE, makeGroup, makeTree, USERSPACE } from './boosted.mjs';
 import { nodes } from './nodes.mjs';
-import { MAIN, makeFolder, runBobtail } from './run-bobtail.mjs';
+import { MAIN, makeFolder, PACKAGE, runBobtail } from './run-bobtail.mjs';
 import { assertValid } from './schemas.mjs';
+
+const require = createRequire(import.meta.url);
+const { readCpuQuota } = require(join(PACKAGE, 'dist/cli/doctor/host.js'));
 
 test('this Node can be recorded', async () => {
   const result = await runBobtail(['doctor', '--json']);
@@ -73,10 +79,35 @@ test('a quota is tried and is back', async (t) => {
   assertValid('doctor', diagnosis);
   const quota = diagnosis.levers.found.find(({ kind }) => kind === 'quota');
   assert.deepEqual([quota.ok, quota.reason], [true, null]);
+  assert.equal(diagnosis.host.cpuQuota, 0.3, 'of its own group, not of the first');
   // How much more the group gets is not told where the machine is too busy to give it.
   assert.equal(quota.selfTest.expected, 2);
   assert.ok(quota.latency.changes > 0 && quota.latency.p50Ns > 0);
   assert.deepEqual([group.quota(), group.burst()], ['30000', '0']);
+});
+
+test('the quota that is told is the least along the groups of either version', (t) => {
+  const root = makeFolder(t);
+  const told = join(root, 'groups');
+  const put = (path, text) => {
+    mkdirSync(join(root, path, '..'), { recursive: true });
+    writeFileSync(join(root, path), `${text}\n`);
+  };
+  const quota = (groups) => {
+    writeFileSync(told, groups);
+    return readCpuQuota(root, told);
+  };
+  put('a/cpu.max', '150000 100000');
+  put('a/b/cpu.max', 'max 100000');
+  put('cpu/x/cpu.cfs_quota_us', '20000');
+  put('cpu/x/cpu.cfs_period_us', '50000');
+  put('cpu/cpu.cfs_quota_us', '-1');
+  put('cpu/cpu.cfs_period_us', '100000');
+  assert.equal(quota('0::/a/b\n'), 1.5);
+  assert.equal(quota('3:cpu,cpuacct:/x/not-there\n0::/a\n'), 0.4);
+  assert.equal(quota('3:cpu,cpuacct:/\n'), null, 'no limit is -1');
+  assert.equal(quota('3:memory:/x\n'), null);
+  assert.equal(readCpuQuota(root, join(root, 'none')), null);
 });
 
 test('the Node to try may have options', async () => {

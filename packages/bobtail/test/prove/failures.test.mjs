@@ -51,6 +51,42 @@ async function proved(fails, rounds = ROUNDS) {
   return { ...proof, runs };
 }
 
+/** A proof of a change that takes half as long, in which `measured(arm, run)` is changed. */
+async function halving({ changed = {}, abortAfter = Number.POSITIVE_INFINITY, ...more }) {
+  const random = randomOf(2);
+  const ending = new AbortController();
+  let runs = 0;
+  const run = async (_, arm) => {
+    runs += 1;
+    if (runs > abortAfter) return { kind: 'interrupted' };
+    const isChange = arm.name === 'change';
+    const sample = sampleOf(random, isChange ? 0.5 : 1, 250);
+    return { kind: 'measured', sample: { ...sample, ...(isChange ? changed : {}) } };
+  };
+  const limits = { listenMs: 1, runMs: 1, signal: ending.signal };
+  const change = { name: 'change', start: (service) => service };
+  const subject = { command: ['service'], onPort: 'load', warmupNs: 0 };
+  const common = { subject, rounds: ROUNDS, random: seededRandom(1), limits, run };
+  return prove(change, { ...common, ...more });
+}
+
+test('a proof that was interrupted says nothing, whatever it has seen by then', async () => {
+  const whole = await halving({});
+  assert.equal(whole.verdict, 'helped', whole.reason);
+  const cut = await halving({ abortAfter: 3 * 10 });
+  assert.deepEqual([cut.rounds, cut.interrupted], [10, true]);
+  assert.deepEqual([cut.verdict, cut.reason], ['not-enough-samples', 'it was interrupted']);
+  assert.ok(cut.effect.percentiles.length > 0, 'what is known is told');
+});
+
+test('a change that uses more than it may in a round of the proof did not help', async () => {
+  const changed = { peakRssBytes: 540 * 2 ** 20 };
+  assert.equal((await halving({ changed })).verdict, 'helped', 'without a bound');
+  const over = await halving({ changed, budgetBytes: 512 * 2 ** 20 });
+  assert.deepEqual([over.verdict, over.rounds], ['did-not-help', 1]);
+  assert.match(over.reason, /^change: it used 540 MiB of 512 MiB$/);
+});
+
 test('a change that carries a load which the unchanged one does not has a verdict', async () => {
   const proof = await proved((name) => name !== 'change');
   assert.equal(proof.verdict, 'helped');

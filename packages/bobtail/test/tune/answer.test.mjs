@@ -117,6 +117,15 @@ for (const verdict of ['did-not-help', 'not-enough-samples']) {
   });
 }
 
+test('what was interrupted in its proof recommends nothing, and does not say what to leave', () => {
+  const answer = answerOf({ ...tuned('not-enough-samples'), interrupted: true }, OPTIONS);
+  assertValid('tune', answer);
+  assert.equal(answer.recommendation, null);
+  const text = renderTuning(answer, look);
+  assert.match(text, /^interrupted: nothing is recommended/);
+  assert.ok(!/recommended: leave|^use /m.test(text), text);
+});
+
 test('the Pareto set keeps who lost the race for the tail, not who cannot run', () => {
   const { pareto } = answerOf(tuned('helped'), OPTIONS);
   const names = pareto.map(({ name }) => name);

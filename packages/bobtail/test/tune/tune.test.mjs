@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { seededRandom, shuffled } from '../../dist/prove/shuffle.js';
 import { nodes } from '../cli/nodes.mjs';
 import { makeFolder, PACKAGE, runBobtail, startBobtail } from '../cli/run-bobtail.mjs';
 import { assertValid } from '../cli/schemas.mjs';
@@ -143,6 +144,24 @@ for (const [what, args, code, line] of CASES) {
     assert.match(result.stderr.trim(), line);
   });
 }
+
+test('a load that fails with the unchanged service as A/A ends a race with that', async (t) => {
+  const cwd = makeFolder(t);
+  const seed = 3;
+  const order = shuffled(['unchanged', 'A/A', 'try'], seededRandom(seed));
+  // The calibration is the first run, and what fails is tried once more.
+  const first = 2 + order.indexOf('A/A');
+  const count = 'n=$(($(cat n 2>/dev/null || echo 0) + 1)); echo $n > n';
+  const failing = `${count}; [ $n -lt ${first} ] || [ $n -gt ${first + 1} ] || exit 9; ${load(40)}`;
+  const tries = ['--try=--max-semi-space-size=4', '--rounds', '5', '--seed', String(seed)];
+  const args = ['tune', '--quiet', '--memory', '1g', '--on-port', failing, ...tries];
+  const end = await runBobtail([...args, '--', process.execPath, CHURN], { cwd });
+  assert.equal(end.code, 71, end.stderr);
+  assert.match(
+    end.stderr,
+    /^bobtail: the unchanged service: the load command failed with exit code 9/,
+  );
+});
 
 test('a service may answer SIGTERM as it likes', async () => {
   const tries = ['--try=--max-semi-space-size=4'];

@@ -1,45 +1,70 @@
 /**
  * Senses the loop of this thread, and drives the lever by it.
  *
- * What came of it goes into a file, since the output of a service is its own. Nothing here may
- * stop the service: what cannot be boosted runs as it is.
+ * What came of it goes into files, since the output of a service is its own: who this is once, and
+ * the counters by the thread that decides, so that the loop has nothing to do with it and a server
+ * may give up its rights meanwhile. Nothing here may stop the service: what cannot be boosted runs
+ * as it is.
  */
 import type { Cluster } from 'node:cluster';
-import { renameSync, writeFileSync } from 'node:fs';
+import { readlinkSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isMainThread, threadId } from 'node:worker_threads';
+import { isMainThread } from 'node:worker_threads';
 
-import type { Driven, DriverFile } from '../../cli/boost/driver-file';
+import { FILES, type Introduction } from '../../cli/boost/driver-file';
 import { warn } from '../files';
 import { reasonOf } from '../mechanisms';
-import { loadProbe, type Probe } from '../native';
-import type { BoostSettings } from './settings';
+import { loadProbe } from '../native';
+import type { Mechanism } from '../session';
+import type { BoostSettings, DriveOptions } from './settings';
 
 const cluster = require('node:cluster') as Cluster;
-const TELL_MS = 1_000;
 const IN_WORKER = 'its server listens in a worker thread, which is not boosted';
 
 /** Starts to boost, or only to time requests. Never throws. */
-export function startBoost(settings: BoostSettings): void {
+export function startBoost({ folder, drive }: BoostSettings): void {
   // One thread of a process: others that serve are not sensed so far.
   // The primary of a cluster accepts and passes on: what is slow is in its workers.
   if (cluster.isPrimary && Object.keys(cluster.workers ?? {}).length > 0) return;
+  // A number of a process is used again, a moment is not.
+  const key = `${process.pid}-${process.hrtime.bigint()}`;
+  const own = { pid: process.pid, namespace: ownNamespace() };
+  let missing: string[] = [];
   let unsense = () => false;
   try {
     if (!isMainThread) {
-      if (settings.drive !== null) tell(settings.folder, { pid: process.pid, refused: IN_WORKER });
+      if (drive !== null) tell(folder, key, { ...own, missing, refused: IN_WORKER });
       return;
     }
     const probe = loadProbe();
-    probe.sense(join(settings.folder, `latencies-${process.pid}-${threadId}`));
+    const { mechanisms } = probe.sense(join(folder, FILES.latencies(key)));
     unsense = probe.unsense;
-    const { folder, drive } = settings;
-    if (drive === null) return;
-    follow(folder, probe.drive({ ...drive, isShared: isShared() }), probe.readDriver);
+    missing = missingOf(mechanisms);
+    if (drive === null) {
+      if (missing.length > 0) tell(folder, key, { ...own, missing, refused: missing.join('; ') });
+      return;
+    }
+    requireSenses(drive, mechanisms);
+    const told = join(folder, FILES.counters(key));
+    const driven = probe.drive({ ...drive, isShared: isShared(), told });
+    tell(folder, key, { ...own, missing, driven });
   } catch (error) {
     // Nobody decides: then nobody needs to know.
     unsense();
-    tell(settings.folder, { pid: process.pid, refused: reasonOf(error) });
+    tell(folder, key, { ...own, missing, refused: reasonOf(error) });
+  }
+}
+
+/** Each with the reason. */
+function missingOf(mechanisms: readonly Mechanism[]): string[] {
+  return mechanisms.filter(({ ok }) => !ok).map(({ name, reason = '?' }) => `${name}: ${reason}`);
+}
+
+/** Throws where a policy goes by nothing but what cannot be sensed: it would never boost. */
+function requireSenses({ policy }: DriveOptions, mechanisms: readonly Mechanism[]): void {
+  const gc = mechanisms.find(({ name }) => name === 'gc');
+  if (gc?.ok === false && /^gc-boost\b/.test(policy)) {
+    throw new Error(`gc-boost: collections cannot be seen: ${gc.reason}`);
   }
 }
 
@@ -51,27 +76,24 @@ function isShared(): 0 | 1 {
   return cluster.isWorker || process.channel ? 1 : 0;
 }
 
-/** Tells the counters every second and at the end; a `kill -9` loses the last second of them. */
-function follow(folder: string, driven: Driven, readDriver: Probe['readDriver']): void {
-  const startNs = process.hrtime.bigint();
-  const write = () => {
-    const ranNs = Number(process.hrtime.bigint() - startNs);
-    const { lost = null, isLost = false, ...counters } = readDriver();
-    tell(folder, { pid: process.pid, driven, ranNs, counters, hold: { lost, isLost } });
-  };
-  write();
-  setInterval(write, TELL_MS).unref();
-  process.on('exit', write);
+/** Where the number of this process is its own. */
+function ownNamespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    // No procfs: it cannot be told then who has ended.
+    return '';
+  }
 }
 
-function tell(folder: string, content: DriverFile): void {
-  const path = join(folder, `driver-${process.pid}-${threadId}.json`);
+function tell(folder: string, key: string, content: Introduction): void {
+  const path = join(folder, FILES.driver(key));
   try {
     writeFileSync(`${path}.tmp`, `${JSON.stringify(content)}\n`);
     renameSync(`${path}.tmp`, path);
   } catch (error) {
     // The command that reads it has ended and taken the folder along; the service goes on.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-    warn(`cannot tell what the boost did: ${reasonOf(error)} (${folder})`);
+    warn(`not boosting this process: ${reasonOf(error)} (pid ${process.pid})`);
   }
 }

@@ -27,6 +27,7 @@ function unboosted(error: unknown): void {
 
 function startAtFirstListen(settings: BoostSettings): void {
   const original = net.Server.prototype.listen;
+  const told = new WeakSet<net.Server>();
   let isStarted = false;
 
   function listen(this: net.Server): unknown {
@@ -41,7 +42,11 @@ function startAtFirstListen(settings: BoostSettings): void {
     }
     // biome-ignore lint/complexity/noArguments: passes on exactly what it was given
     const result = Reflect.apply(original, this, arguments);
-    this.once('listening', () => noteListening(settings, this));
+    // Once for each: one whose port is taken is often told to listen again.
+    if (settings.tellsListening && !told.has(this)) {
+      told.add(this);
+      this.once('listening', () => noteListening(settings, this));
+    }
     return result;
   }
   replace(net.Server.prototype, 'listen', listen);

@@ -27,6 +27,8 @@ export interface BoostSettings {
   readonly folder: string;
   /** Null where only latencies are wanted, of a service as it is. */
   readonly drive: DriveOptions | null;
+  /** Whether somebody waits for it to listen. */
+  readonly tellsListening: boolean;
 }
 
 /** The settings of this process; `undefined` when it is to be left alone. */
@@ -35,7 +37,8 @@ export function readBoostSettings(
   argv: readonly string[],
 ): BoostSettings | undefined {
   const { BOBTAIL_BOOST_DIR: folder, BOBTAIL_BOOST: drive, BOBTAIL_DISABLED } = env;
+  const tellsListening = env.BOBTAIL_BOOST_LISTENING === '1';
   if (!folder || !drive || BOBTAIL_DISABLED === '1') return undefined;
   if (PACKAGE_MANAGER.test(basename(argv[1] ?? ''))) return undefined;
-  return { folder, drive: JSON.parse(drive) as DriveOptions | null };
+  return { folder, drive: JSON.parse(drive) as DriveOptions | null, tellsListening };
 }

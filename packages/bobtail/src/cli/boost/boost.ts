@@ -8,18 +8,20 @@ import type { DriveOptions } from '../../agent/boost/settings';
 import { canonicalPolicy } from '../analysis';
 import { StatusLine, tell } from '../console';
 import { EXIT_CODES, type ExitName } from '../exit-codes';
-import { Failure } from '../failure';
+import { Failure, oneLine } from '../failure';
 import type { Outcome } from '../json/run';
 import { checkAgent } from '../record/agent-environment';
 import { checkNodeVersion, nodeVersionOf } from '../record/command';
+import type { ProcessGroup } from '../record/process-group';
 import { startService } from '../record/session';
-import { exitLike, forwardSignals } from '../record/signals';
+import { exitLike, holdSignals } from '../record/signals';
 import { formatDuration } from '../text/units';
 import { boostEnv } from './environment';
 import { putBackLeftovers } from './leftovers';
-import { findLever, type LeverWish } from './lever';
+import { findLever, type Lever, type LeverWish } from './lever';
 import { type Live, LiveBoost, type Watched } from './live';
 import { type Listeners, startTelling } from './metrics/telling';
+import { otherUser } from './other-user';
 import { endOwnFolder, makeOwnFolder } from './own-folder';
 import { type BoostSummary, renderRequests, renderSummary } from './summary';
 import { requireWritable, writeSummary } from './summary-file';
@@ -52,16 +54,36 @@ export async function boost(options: BoostOptions): Promise<void> {
     checkNodeVersion(node);
   }
   await putBackLeftovers(options.quiet);
-  const folder = makeOwnFolder('boost');
+  const place = ownPlace();
   let ended: Ended;
   let isAllBack = true;
   try {
-    ended = await run(options, policy, folder);
+    ended = await run(options, 'refused' in policy ? policy : { ...policy, ...place });
   } finally {
-    isAllBack = await endOwnFolder(folder);
+    if ('folder' in place) isAllBack = await endOwnFolder(place.folder);
   }
   // Last: a service that died of a signal is followed into it.
   exitLike(isAllBack ? outcomeOf(ended) : outcomeOf({ ...ended, trouble: 'leftRaised' }));
+}
+
+/** What a boost needs, or why there is none. */
+type Prepared = { readonly policy: string; readonly folder: string } | { readonly refused: string };
+
+/** Where this command has its things: a full disk keeps no service from running. */
+function ownPlace(): { readonly folder: string } | { readonly refused: string } {
+  try {
+    return { folder: makeOwnFolder('boost') };
+  } catch (error) {
+    return { refused: `no place to boost from: ${systemReason(error)}` };
+  }
+}
+
+/** Of what the system refused. Throws what is a mistake of our own. */
+function systemReason(error: unknown): string {
+  const isOfSystem =
+    error instanceof Error && typeof (error as { code?: unknown }).code === 'string';
+  if (isOfSystem || error instanceof Failure) return oneLine(error.message);
+  throw error;
 }
 
 /** A policy with all its settings, or why it is none. */
@@ -98,14 +120,10 @@ function outcomeOf({ outcome, trouble }: Ended): Outcome {
   return isWell ? { ...outcome, exitCode: EXIT_CODES[trouble] } : outcome;
 }
 
-async function run(asked: BoostOptions, told: Understood, folder: string): Promise<Ended> {
-  const policy = 'policy' in told ? told.policy : asked.drive.policy;
+async function run(asked: BoostOptions, prepared: Prepared): Promise<Ended> {
+  const policy = 'policy' in prepared ? prepared.policy : asked.drive.policy;
   const options = { ...asked, drive: { ...asked.drive, policy } };
-  const without = 'refused' in told ? told.refused : underAnother(process.env);
-  const lever =
-    without === undefined
-      ? await findLever(options.lever, options.drive, folder)
-      : { refused: without };
+  const lever = await leverFor(options, prepared);
   const refused = 'drive' in lever ? undefined : lever.refused;
   // Also of a quiet one: it is no progress, and nothing else tells why nothing is boosted.
   if (refused !== undefined) {
@@ -113,8 +131,10 @@ async function run(asked: BoostOptions, told: Understood, folder: string): Promi
   } else if (!options.quiet && 'drive' in lever && lever.isFound) {
     tell(`bobtail: ${lever.about}`);
   }
+  const folder = 'folder' in prepared ? prepared.folder : undefined;
   try {
-    const env = 'drive' in lever ? boostEnv(folder, lever.drive) : process.env;
+    const isDriven = 'drive' in lever && folder !== undefined;
+    const env = isDriven ? boostEnv(folder, lever.drive) : process.env;
     const keeper = 'drive' in lever ? lever.keeper : undefined;
     const raised = async () => (await keeper?.raised()) ?? [];
     return await runWith(options, folder, env, { drive: options.drive, refused, raised });
@@ -123,20 +143,33 @@ async function run(asked: BoostOptions, told: Understood, folder: string): Promi
   }
 }
 
+/** A lever, or why there is none: none is a reason not to run the service. */
+async function leverFor(options: BoostOptions, prepared: Prepared): Promise<Lever> {
+  const without = 'refused' in prepared ? prepared.refused : underAnother(process.env);
+  if (without !== undefined || !('folder' in prepared)) return { refused: without ?? '' };
+  try {
+    return await findLever(options.lever, options.drive, prepared.folder);
+  } catch (error) {
+    return { refused: `no lever: ${systemReason(error)}` };
+  }
+}
+
 async function runWith(
   options: BoostOptions,
-  folder: string,
+  folder: string | undefined,
   env: NodeJS.ProcessEnv,
-  watched: Watched,
+  watched: Omit<Watched, 'silence'>,
 ): Promise<Ended> {
   const isDriven = watched.refused === undefined;
+  let service: ProcessGroup | undefined;
+  const silence = () => (service === undefined ? undefined : otherUser(service.pid));
   const status = new StatusLine(options.quiet || !isDriven);
   const startMs = performance.now();
   const troubles = new Troubles((line) => {
     status.clear();
     tell(line);
   });
-  const live = new LiveBoost(folder, watched, (now) => {
+  const live = new LiveBoost(folder, { ...watched, silence }, (now) => {
     if (isDriven) troubles.see(now.files);
     status.show(`bobtail: ${progressOf(now)} · ${formatElapsed(startMs)}`);
   });
@@ -144,7 +177,9 @@ async function runWith(
     const telling = await startTelling(options.listeners, options, () => live.now());
     let outcome: Outcome;
     try {
-      outcome = await serve(options, env);
+      outcome = await serve(options, env, (started) => {
+        service = started;
+      });
     } finally {
       status.clear();
       // Also of a command that cannot be started: who listens would keep this process.
@@ -173,13 +208,22 @@ export function troubleOf({ counters, pid, isLost }: BoostSummary): ExitName {
 }
 
 /** Runs the service to its end. */
-async function serve({ command }: BoostOptions, env: NodeJS.ProcessEnv): Promise<Outcome> {
-  const service = await startService(command, env, 'inherit');
-  const stopForwarding = forwardSignals(service, () => undefined);
-  const outcome = await service.ended;
-  await service.emptied(WORKERS_MS);
-  stopForwarding();
-  return outcome;
+async function serve(
+  { command }: BoostOptions,
+  env: NodeJS.ProcessEnv,
+  onStart: (service: ProcessGroup) => void,
+): Promise<Outcome> {
+  const held = holdSignals();
+  try {
+    const service = await startService(command, env, 'inherit');
+    onStart(service);
+    held.passOn(service);
+    const outcome = await service.ended;
+    await service.emptied(WORKERS_MS);
+    return outcome;
+  } finally {
+    held.release();
+  }
 }
 
 /** What is happening; of the requests, the last minute's. */

@@ -21,3 +21,8 @@ export function boostEnv(
     BOBTAIL_BOOST: JSON.stringify(drive),
   };
 }
+
+/** An environment as `boostEnv` makes it, of processes that tell where they listen, too. */
+export function tellingListening(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return { ...env, BOBTAIL_BOOST_LISTENING: '1' };
+}

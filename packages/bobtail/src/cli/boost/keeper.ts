@@ -41,6 +41,7 @@ export class Keeper {
   readonly #child: ChildProcess;
   readonly #lines: Lines;
   #asked: Promise<readonly Raised[]> | undefined;
+  #awaited: Promise<string | undefined> | undefined;
 
   private constructor({ child, lines, chosen }: Answer) {
     this.#child = child;
@@ -72,9 +73,14 @@ export class Keeper {
   }
 
   async #askRaised(): Promise<readonly Raised[]> {
-    const line = this.#lines.next();
-    this.#child.stdin?.write('\n');
-    const answer = await inTime(line, RAISED_MS);
+    if (this.#awaited === undefined) {
+      this.#awaited = this.#lines.next().finally(() => {
+        this.#awaited = undefined;
+      });
+      this.#child.stdin?.write('\n');
+    }
+    // An answer that is late is still of what was asked, and nothing else is asked before it.
+    const answer = await inTime(this.#awaited, RAISED_MS);
     return typeof answer === 'string' ? (JSON.parse(answer) as Raised[]) : [];
   }
 
@@ -156,11 +162,10 @@ async function ask(
 }
 
 /** Its guard puts back what it had in its hand; one that hangs in the kernel is not waited for. */
-function abandon(child: ChildProcess): void {
+export function abandon(child: ChildProcess): void {
   child.kill('SIGKILL');
   child.unref();
-  child.stdin?.destroy();
-  child.stdout?.destroy();
+  for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy();
 }
 
 /** Lines of its standard output, each for one who waits for it. */

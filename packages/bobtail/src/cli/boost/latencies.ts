@@ -3,9 +3,8 @@
  * (`crates/probe/src/act/latencies.rs`): read by this process, so that the service tells nothing.
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { endianness } from 'node:os';
 import { join } from 'node:path';
-import { highestSupported, type Latencies, PERCENTILES, percentileNs } from '../../prove/sample';
+import { type Latencies, percentilesNs } from '../../prove/sample';
 import { hasCode } from '../failure';
 
 /** Counts by bucket, and their sums. */
@@ -51,6 +50,16 @@ export function readLatencies(folder: string): Counted {
   return readLatencyFiles(folder).map(countsOf).reduce(added, NOTHING);
 }
 
+/** Those of one file; none where it is not there. */
+export function countsIn(path: string): Counted {
+  try {
+    return countsOf(readFileSync(path));
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return NOTHING;
+    throw error;
+  }
+}
+
 /** What these are of, as it is now: a copy costs less than to count. */
 export function readLatencyFiles(folder: string): Buffer[] {
   try {
@@ -62,25 +71,22 @@ export function readLatencyFiles(folder: string): Buffer[] {
   }
 }
 
-/** Those of one process's file. */
+/** Those of one process's file, in the byte order of x64, the only machine there is a probe for. */
 export function countsOf(bytes: Buffer): Counted {
-  const swap = endianness() === 'BE';
-  const word = (index: number): number => {
-    const at = index * WORD_BYTES;
-    return Number(swap ? bytes.readBigUInt64BE(at) : bytes.readBigUInt64LE(at));
-  };
   // One that is being made has no mark yet.
   if (bytes.length < HEAD_WORDS * WORD_BYTES || bytes.toString('latin1', 0, 8) !== MAGIC) {
     return NOTHING;
   }
+  const words = new BigUint64Array(Uint8Array.from(bytes).buffer);
   const buckets = new Map<number, number>();
   let count = 0;
-  for (let index = HEAD_WORDS; index < bytes.length / WORD_BYTES; index += 1) {
-    const times = word(index);
-    if (times > 0) buckets.set(index - HEAD_WORDS, times);
+  for (let index = HEAD_WORDS; index < words.length; index += 1) {
+    const times = Number(words[index]);
+    if (times === 0) continue;
+    buckets.set(index - HEAD_WORDS, times);
     count += times;
   }
-  return { buckets, count, sumNs: word(1), longestNs: word(2) };
+  return { buckets, count, sumNs: Number(words[1]), longestNs: Number(words[2]) };
 }
 
 /** Both together. */
@@ -117,11 +123,6 @@ export function latenciesOf({ buckets }: Counted): Latencies {
 export function figuresOf(counted: Counted): RequestFigures | null {
   const { count, sumNs, longestNs } = counted;
   if (count === 0) return null;
-  const latencies = latenciesOf(counted);
-  const highest = highestSupported(count) ?? 0;
-  const told = PERCENTILES.filter((one) => one <= highest);
-  const percentilesNs = Object.fromEntries(
-    told.map((one) => [String(one), percentileNs(latencies, one)]),
-  );
-  return { count, meanNs: Math.round(sumNs / count), longestNs, percentilesNs };
+  const meanNs = Math.round(sumNs / count);
+  return { count, meanNs, longestNs, percentilesNs: percentilesNs(latenciesOf(counted), count) };
 }

@@ -5,21 +5,36 @@
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { tell } from '../console';
-import { oneLine } from '../failure';
+import { oneLine, reasonOf } from '../failure';
+import { formatDuration } from '../text/units';
 import { journalIn, leftIn } from './journal';
-import { BOBTAILD } from './keeper';
+import { abandon, BOBTAILD } from './keeper';
 import { restoreArgs } from './own-folder';
 import { abandonedFolders } from './run-folder';
 
+/** For all of them together: a service waits. What is left then is tried at the next start. */
 const RESTORE_MS = 10_000;
+const NS_PER_MS = 1e6;
 /** A bobtaild or a guard is there yet: it puts back. */
 const TAKEN = 75;
 
 /** Looks through all folders whose command has ended. A trouble is told, and stops nothing. */
 export async function putBackLeftovers(isQuiet: boolean): Promise<void> {
+  try {
+    await putBackAll(isQuiet);
+  } catch (error) {
+    // Of a place that cannot be read, say.
+    tell(`bobtail: cannot look for what earlier boosts left: ${reasonOf(error)}`);
+  }
+}
+
+async function putBackAll(isQuiet: boolean): Promise<void> {
+  const endMs = performance.now() + RESTORE_MS;
   for (const folder of abandonedFolders()) {
+    const restMs = endMs - performance.now();
+    if (restMs <= 0) return;
     const left = await leftIn(folder, 0);
-    const { code, told } = await restore(folder);
+    const { code, told } = await restore(folder, restMs);
     if (code === TAKEN) continue;
     const levers = left?.levers?.join(', ') ?? 'a lever';
     if (code === 0) {
@@ -32,10 +47,15 @@ export async function putBackLeftovers(isQuiet: boolean): Promise<void> {
 }
 
 /** The exit code of a bobtaild that does, and its last line. */
-function restore(folder: string): Promise<{ code: number; told: string }> {
+function restore(folder: string, withinMs: number): Promise<{ code: number; told: string }> {
   return new Promise((resolve) => {
-    const how = { timeout: RESTORE_MS };
-    execFile(BOBTAILD, restoreArgs(folder), how, (error, _stdout, stderr) => {
+    const late = setTimeout(() => {
+      // One that hangs in the kernel is not waited for.
+      abandon(child);
+      resolve({ code: 1, told: `no answer within ${formatDuration(withinMs * NS_PER_MS)}` });
+    }, withinMs);
+    const child = execFile(BOBTAILD, restoreArgs(folder), (error, _stdout, stderr) => {
+      clearTimeout(late);
       const code = typeof error?.code === 'number' ? error.code : 1;
       const told = oneLine(stderr.trim().split('\n').at(-1) || (error?.message ?? ''));
       resolve({ code: error === null ? 0 : code, told });

@@ -6,7 +6,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DriveOptions } from '../../agent/boost/settings';
-import { Failure } from '../failure';
 import { heldKhz } from './held-frequency';
 import { askDaemon, type Chosen, Keeper, reasonsOf } from './keeper';
 import { makeAgain, noteRoot } from './own-folder';
@@ -53,8 +52,12 @@ export async function findLever(
     const answer = await startKeeper(folder, keeperArgs(word, drive, wish.root), wish);
     const { chosen, keeper, whyNot } = choiceOf(answer);
     if (chosen !== undefined) {
-      await requireFrequencies(chosen, drive, keeper);
-      return found(chosen, base, join(folder, 'bobtaild.sock'), whyNot, keeper);
+      const refused = lacksFrequencies(chosen, drive);
+      if (refused === undefined) {
+        return found(chosen, base, join(folder, 'bobtaild.sock'), whyNot, keeper);
+      }
+      await keeper?.end();
+      return { refused };
     }
     reasons.push(...whyNot);
   }
@@ -63,8 +66,8 @@ export async function findLever(
     makeAgain(folder);
     const { chosen, whyNot } = choiceOf(await askDaemon(socket, ['--lever', word], folder));
     if (chosen !== undefined) {
-      await requireFrequencies(chosen, drive);
-      return found(chosen, base, socket, whyNot);
+      const refused = lacksFrequencies(chosen, drive);
+      return refused === undefined ? found(chosen, base, socket, whyNot) : { refused };
     }
     reasons.push(`bobtaild: ${whyNot.join('; ')}`);
   }
@@ -74,17 +77,12 @@ export async function findLever(
 
 /**
  * A policy that asks for a frequency needs a lever that has some: each change would be refused, and
- * the service run as if it were boosted.
+ * the service run as if it were boosted. Which lever a host has is nothing that a service should
+ * not start for.
  */
-async function requireFrequencies(
-  { chosen }: Chosen,
-  { policy }: DriveOptions,
-  keeper?: Keeper,
-): Promise<void> {
-  if (heldKhz(policy) === undefined || WITH_FREQUENCIES.has(chosen ?? '')) return;
-  await keeper?.end();
-  const what = `the lever ${chosen} has no frequencies: it takes static:base and static:peak`;
-  throw new Failure('usage', what, policy);
+function lacksFrequencies({ chosen }: Chosen, { policy }: DriveOptions): string | undefined {
+  if (heldKhz(policy) === undefined || WITH_FREQUENCIES.has(chosen ?? '')) return undefined;
+  return `${policy}: the lever ${chosen} has no frequencies, it takes static:base and static:peak`;
 }
 
 function startKeeper(
@@ -117,7 +115,10 @@ function choiceOf(answer: Keeper | Chosen | string): Choice {
 async function imitate(drive: DriveOptions, folder: string): Promise<Lever> {
   const known = { about: 'emulated', isFound: false };
   const keeper = await Keeper.start(folder, imitationArgs(drive));
-  if (typeof keeper === 'string') return { drive, ...known };
+  if (typeof keeper === 'string') {
+    const about = `lever emulated, of each process by itself (no bobtaild: ${keeper})`;
+    return { drive, about, isFound: true };
+  }
   if (keeper.chosen.chosen === null) return { refused: reasonsOf(keeper.chosen) };
   return { drive: { ...drive, socket: join(folder, 'bobtaild.sock') }, ...known, keeper };
 }

@@ -5,12 +5,12 @@
  * would be work on the very loop whose tail is at stake.
  */
 import type { DriveOptions } from '../../agent/boost/settings';
-import { isAlive } from '../alive';
-import { type DriverFile, readDriverFiles } from './driver-file';
+import type { DriverFile } from './driver-file';
 import { startMetering } from './energy';
-import { type Counted, figuresOf, type RequestFigures, readLatencies, since } from './latencies';
+import { type Counted, figuresOf, NOTHING, type RequestFigures, since } from './latencies';
+import { Processes, type Told } from './processes';
 import type { AskRaised, Raised } from './raised';
-import { type BoostSummary, summarize } from './summary';
+import { type BoostSummary, type Silence, summarize } from './summary';
 
 /** A minute: what happened before says little of a service that is watched. */
 const WINDOW_MS = 60_000;
@@ -19,7 +19,7 @@ const LOOK_MS = 1_000;
 /** What is known at one moment. */
 export interface Live {
   readonly summary: BoostSummary;
-  /** What each process tells. */
+  /** What each process tells that is there. */
   readonly files: readonly DriverFile[];
   /** Of all requests so far. */
   readonly counted: Counted;
@@ -36,22 +36,23 @@ export interface Watched {
   readonly refused: string | undefined;
   /** Asks how long the levers were up. */
   readonly raised: AskRaised;
+  /** Why nobody tells anything, where that is known. */
+  readonly silence: () => Silence | undefined;
 }
 
 /** Looks at a folder once a second until it is ended. */
 export class LiveBoost {
-  readonly #folder: string;
+  readonly #processes: Processes | undefined;
   readonly #watched: Watched;
   #raised: readonly Raised[] = [];
   readonly #energy = startMetering();
   readonly #past: { readonly atMs: number; readonly counted: Counted }[] = [];
   readonly #timer: NodeJS.Timeout;
-  /** Processes that ended while others went on. */
-  readonly #ended = new Set<number>();
+  #silence: Silence | undefined;
 
-  /** `show` is given what is known at each look. */
-  constructor(folder: string, watched: Watched, show: (live: Live) => void) {
-    this.#folder = folder;
+  /** `show` is given what is known at each look; without a folder nobody tells anything. */
+  constructor(folder: string | undefined, watched: Watched, show: (live: Live) => void) {
+    this.#processes = folder === undefined ? undefined : new Processes(folder);
     this.#watched = watched;
     this.#timer = setInterval(() => {
       show(this.#look());
@@ -69,27 +70,28 @@ export class LiveBoost {
   /** What is known now. */
   now(): Live {
     const { drive, refused } = this.#watched;
-    const told = readDriverFiles(this.#folder);
-    const files = refused === undefined ? told : [{ pid: process.pid, refused }];
-    const counted = readLatencies(this.#folder);
+    const { files, past, counted } = refused === undefined ? this.#read() : byNobody(refused);
+    const all = [...past, ...files];
     const [oldest] = this.#past;
     return {
-      summary: summarize(drive, files, {
+      summary: summarize(drive, all, {
         counted,
         energy: this.#energy(),
         raised: this.#raised,
-        ended: this.#ended,
+        silence: this.#silence,
       }),
       files,
       counted,
       recent: figuresOf(oldest === undefined ? counted : since(oldest.counted, counted)),
-      isWaiting: files.length === 0,
+      isWaiting: all.length === 0,
     };
   }
 
   #look(): Live {
+    this.#processes?.takeIn();
     const live = this.now();
-    this.#noteEnded(live.files);
+    // Whoever is silent now may be gone when that is asked for.
+    if (live.isWaiting) this.#silence = this.#watched.silence() ?? this.#silence;
     const atMs = performance.now();
     this.#past.push({ atMs, counted: live.counted });
     while (this.#past.length > 1 && (this.#past[1]?.atMs ?? atMs) < atMs - WINDOW_MS) {
@@ -98,13 +100,18 @@ export class LiveBoost {
     return live;
   }
 
-  /** At the end of a service all of them end: that says nothing of any. */
-  #noteEnded(files: readonly DriverFile[]): void {
-    const gone = files.filter(({ pid }) => !isAlive(pid));
-    if (gone.length < files.length) for (const { pid } of gone) this.#ended.add(pid);
+  #read(): Told {
+    return this.#processes?.read() ?? { files: [], past: [], counted: NOTHING };
   }
 
   end(): void {
     clearInterval(this.#timer);
   }
+}
+
+/** Where nothing is driven at all, by this process. */
+function byNobody(refused: string): Told {
+  const { pid } = process;
+  const file = { key: '', pid, namespace: '', missing: [], refused };
+  return { files: [file], past: [], counted: NOTHING };
 }

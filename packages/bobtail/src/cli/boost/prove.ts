@@ -11,7 +11,7 @@ import { type DrivenArm, drivenArm, runDrivenRound, undrivenArm } from '../../pr
 import type { Progress } from '../../prove/experiment';
 import { type Proof, prove } from '../../prove/prove';
 import type { Subject } from '../../prove/round';
-import { highestSupported, PERCENTILES, percentileNs, type Sample } from '../../prove/sample';
+import { percentilesNs, type Sample } from '../../prove/sample';
 import { seededRandom } from '../../prove/shuffle';
 import { canonicalPolicy } from '../analysis';
 import { colorsFor, StatusLine, widthOf, writeAnswer } from '../console';
@@ -108,8 +108,16 @@ async function proveWith(request: ProveRequest, raised: AskRaised): Promise<Outc
     format === 'json' ? JSON.stringify(answer, null, 2) : renderProof(answer, look),
   );
   if (signal !== undefined) return { exitCode: null, signal };
-  const exit = result.isLoadAtFault ? 'loadFailed' : EXITS[answer.verdict];
-  return { exitCode: EXIT_CODES[exit], signal: null };
+  return { exitCode: EXIT_CODES[exitOf(result)], signal: null };
+}
+
+/** A service that does not run and a lever that is not there are no matter of the boost. */
+function exitOf({ isLoadAtFault, verdict, records }: Proof): ExitName {
+  if (isLoadAtFault) return 'loadFailed';
+  const out = records.find((one) => one.out !== undefined);
+  if (out?.out?.of === 'change') return 'notBoosted';
+  if (out?.out?.of === 'service' && out !== records[1]) return 'unsupported';
+  return EXITS[verdict];
 }
 
 function isEmulated({ actuator }: DriveOptions): boolean {
@@ -174,14 +182,9 @@ function meanEnergy(samples: readonly Sample[]): number | null {
 }
 
 function roundOf({ latencies, requests, requestsPerS, boost }: Sample): BoostedRound {
-  const highest = highestSupported(requests) ?? 0;
-  const percentilesNs = PERCENTILES.filter((one) => one <= highest).map((one) => [
-    String(one),
-    percentileNs(latencies, one),
-  ]);
   return {
     requests,
-    percentilesNs: Object.fromEntries(percentilesNs),
+    percentilesNs: percentilesNs(latencies, requests),
     requestsPerS,
     boosts: boost?.boosts ?? 0,
     boostedShare: boost?.boostedShare ?? 0,

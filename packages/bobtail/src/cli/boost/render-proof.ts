@@ -15,19 +15,24 @@ export function renderProof(answer: BoostProof, look: Look): string {
 }
 
 function headline(
-  { interrupted, policy, verdict, reason }: BoostProof,
+  { interrupted, policy, verdict, reason, rounds }: BoostProof,
   { colors }: Look,
 ): string[] {
   if (interrupted) return [colors.bold('interrupted: nothing is proved')];
   const said = {
     helped: colors.green('helped'),
     'did-not-help': colors.yellow('did not help'),
-    'not-enough-samples': colors.yellow('not enough samples to tell'),
+    'not-enough-samples': colors.yellow(
+      rounds === 0 ? 'cannot be told' : 'not enough samples to tell',
+    ),
   }[verdict];
   const advice = {
     helped: 'use it',
     'did-not-help': 'do not use it here: run the service as it is',
-    'not-enough-samples': 'do not use it unproved: more or longer rounds, or a lower rate',
+    'not-enough-samples':
+      rounds === 0
+        ? 'nothing was measured'
+        : 'do not use it unproved: more or longer rounds, or a lower rate',
   }[verdict];
   return [`${colors.bold(plain(policy))}  ${said}: ${plain(reason)}`, advice];
 }

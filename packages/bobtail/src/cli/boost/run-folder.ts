@@ -5,23 +5,14 @@
  * ends a boost, its bobtaild and the guard alike, and nobody would look through temporary folders.
  * Others have a place in memory that is not looked through; few of them can move a lever at all.
  */
-import {
-  accessSync,
-  constants,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-} from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasCode } from '../failure';
+import { processStat } from '../process-stat';
 import { memoryPlace } from './memory-place';
 
 const OF_ROOT = '/run/bobtail-boost';
 const NAME = /^bobtail-(?:boost|prove|doctor)-(\d+)-(\d+)-/;
-/** Of `/proc/PID/stat`, after the name of the command: when it started, in ticks since boot. */
-const START_FIELD = 19;
 
 /** What moves levers and may be killed while it does. */
 export type RunName = 'boost' | 'prove' | 'doctor';
@@ -43,7 +34,7 @@ export function knownPlace(): string | undefined {
 
 /** How the folder of this process begins. A number of a process is used again, a start is not. */
 export function folderPrefix(name: RunName): string {
-  const own = `bobtail-${name}-${process.pid}-${startOf(process.pid) ?? 0}-`;
+  const own = `bobtail-${name}-${process.pid}-${processStat('self')?.startTicks ?? 0}-`;
   return join(knownPlace() ?? memoryPlace(), own);
 }
 
@@ -54,7 +45,7 @@ export function abandonedFolders(): string[] {
   return namesIn(place)
     .filter((name) => {
       const [, pid, start] = NAME.exec(name) ?? [];
-      return pid !== undefined && startOf(Number(pid)) !== start;
+      return pid !== undefined && processStat(Number(pid))?.startTicks !== start;
     })
     .map((name) => join(place, name));
 }
@@ -65,15 +56,5 @@ function namesIn(place: string): string[] {
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return [];
     throw error;
-  }
-}
-
-function startOf(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[START_FIELD];
-  } catch {
-    // It has ended.
-    return undefined;
   }
 }

@@ -9,6 +9,7 @@
 import type { DriveOptions } from '../../agent/boost/settings';
 import { relativePower } from '../analysis';
 import { countOf, formatCount, formatDuration, formatPercentile } from '../text/units';
+import { sumOf } from './counters';
 import { type Driven, type DriverCounters, type DriverFile, refusals } from './driver-file';
 import { heldKhz } from './held-frequency';
 import { type Counted, figuresOf, NOTHING, type RequestFigures } from './latencies';
@@ -35,6 +36,8 @@ export interface BoostSummary {
   readonly refused: string | null;
   /** How many are not. */
   readonly refusedProcesses: number;
+  /** What could not be sensed or counted, each with the reason. */
+  readonly missing: readonly string[];
   readonly isEmulated: boolean;
   readonly about: string | null;
   readonly ranNs: number;
@@ -64,14 +67,20 @@ export interface Seen {
   readonly energy: Energy | null;
   /** How long each lever was up that the processes share; empty where nobody says. */
   readonly raised: readonly Raised[];
-  /** Processes that have ended while others went on. */
-  readonly ended: ReadonlySet<number>;
+  /** Why nobody tells anything, where that is known. */
+  readonly silence?: Silence | undefined;
+}
+
+/** Of a process that cannot tell. */
+export interface Silence {
+  readonly pid: number;
+  readonly why: string;
 }
 
 /** Where only the processes tell. */
-export const NOTHING_SEEN: Seen = { counted: NOTHING, energy: null, raised: [], ended: new Set() };
+export const NOTHING_SEEN: Seen = { counted: NOTHING, energy: null, raised: [] };
 
-/** Puts together what the processes tell: each that drives, or says why it cannot. */
+/** Puts together what processes tell, also ended ones: each that drives, or says why it cannot. */
 export function summarize(
   drive: DriveOptions,
   files: readonly DriverFile[],
@@ -83,16 +92,18 @@ export function summarize(
   const [first] = driving;
   const refused = refusals(files);
   const [refusal] = refused;
-  const refusedProcesses = refused.length;
+  const refusedProcesses = refused.reduce((sum, { processes = 1 }) => sum + processes, 0);
+  const missing = [...new Set(files.flatMap((file) => file.missing))];
   if (first === undefined) {
     return {
       ...about,
       policy: drive.policy,
-      pid: refusal?.pid ?? null,
+      pid: refusal?.pid ?? seen.silence?.pid ?? null,
       lever: null,
       processes: 0,
-      refused: refusal?.refused ?? 'no Node.js server listened',
+      refused: refusal?.refused ?? seen.silence?.why ?? 'no Node.js server listened',
       refusedProcesses,
+      missing,
       isEmulated: false,
       about: null,
       ranNs: 0,
@@ -107,20 +118,19 @@ export function summarize(
   }
   const { driven, pid } = first;
   const counters = driving.map((file) => file.counters).reduce(sumOf);
-  const drivenNs = driving.reduce((sum, { ranNs }) => sum + ranNs, 0);
+  const drivenNs = driving.reduce((sum, one) => sum + (one.drivenNs ?? one.ranNs), 0);
   const ranNs = Math.max(...driving.map((file) => file.ranNs));
   const boostedShare = shareOf(counters, drivenNs, ranNs, seen.raised);
-  const holds = driving.map((file) =>
-    seen.ended.has(file.pid) ? { ...file.hold, isLost: false } : file.hold,
-  );
+  const holds = driving.map(({ hold }) => hold);
   return {
     ...about,
     policy: driven.policy,
     pid,
     lever: driven.lever,
-    processes: driving.length,
+    processes: driving.reduce((sum, { processes = 1 }) => sum + processes, 0),
     refused: refusal?.refused ?? null,
     refusedProcesses,
+    missing,
     isEmulated: driven.isEmulated,
     about: driven.about,
     ranNs,
@@ -134,22 +144,6 @@ export function summarize(
       (driven.isEmulated ? null : seen.energy) ??
       (counters.lostNs > LOST_SHARE_MAX * drivenNs ? null : modelledEnergy(driven, boostedShare)),
     requests,
-  };
-}
-
-/** Of two processes of a service. */
-function sumOf(one: DriverCounters, other: DriverCounters): DriverCounters {
-  return {
-    looks: one.looks + other.looks,
-    lookingNs: one.lookingNs + other.lookingNs,
-    boosts: one.boosts + other.boosts,
-    boostedNs: one.boostedNs + other.boostedNs,
-    forCollection: one.forCollection + other.forCollection,
-    forQueueLength: one.forQueueLength + other.forQueueLength,
-    forHead: one.forHead + other.forHead,
-    forLongTurn: one.forLongTurn + other.forLongTurn,
-    refused: one.refused + other.refused,
-    lostNs: one.lostNs + other.lostNs,
   };
 }
 
@@ -203,6 +197,7 @@ export function renderSummary(summary: BoostSummary): string[] {
   return [
     parts.join(' · '),
     ...(refusedProcesses === 0 ? [] : [`${whole} not boosted: ${refused}`]),
+    ...summary.missing.map((one) => `not seen: ${one}`),
     ...(summary.lost === null ? [] : [renderLost(summary.lost, counters, summary)]),
     ...(summary.requests === null ? [] : [renderRequests(summary.requests)]),
     [

@@ -26,15 +26,19 @@ interface Diagnosis {
   readonly levers: Levers;
 }
 
-/** Examines and prints; exits with 69 when the Node cannot be recorded. */
+/**
+ * Examines and prints; exits with 69 when the Node cannot be recorded, and with 82 when a lever
+ * that was tried is left raised.
+ */
 export async function doctor(request: DoctorRequest): Promise<void> {
   const command = request.command.length > 0 ? request.command : [process.execPath];
+  const { levers, isAllBack } = await tryLevers(request.levers);
   const diagnosis: Diagnosis = {
     schema: 'bobtail-doctor/1',
     host: describeHost(),
     analysis: checkAnalysis(),
     nodes: [await tryNode(command)],
-    levers: await tryLevers(request.levers),
+    levers,
   };
   await writeAnswer(
     request.format === 'json'
@@ -44,6 +48,7 @@ export async function doctor(request: DoctorRequest): Promise<void> {
   if (diagnosis.nodes.some((node) => !node.ok)) {
     process.exitCode = EXIT_CODES.unsupported;
   }
+  if (!isAllBack) process.exitCode = EXIT_CODES.leftRaised;
 }
 
 function checkAnalysis(): Diagnosis['analysis'] {

@@ -1,6 +1,8 @@
 /** Facts of this machine that decide what can be measured, or that explain what was. */
 import { readFileSync } from 'node:fs';
 import { availableParallelism, release } from 'node:os';
+import { join } from 'node:path';
+import { type Group, ownGroups } from '../../cgroup/groups';
 
 /** This machine. */
 export interface Host {
@@ -35,15 +37,22 @@ function describeLibc(): string {
   return process.platform === 'linux' ? 'musl' : 'system';
 }
 
-/** cgroup v2 (`cpu.max`), then v1. */
-function readCpuQuota(): number | null {
-  const [max, period] = readWords('/sys/fs/cgroup/cpu.max');
-  if (max !== undefined) {
-    return max === 'max' ? null : Number(max) / Number(period);
+/** The least that a group of this process or one above has; null where none has a limit. */
+export function readCpuQuota(root?: string, told?: string): number | null {
+  const quotas = ownGroups('cpu', root, told).map(quotaOf);
+  const least = Math.min(...quotas.filter((one) => one > 0));
+  return least === Infinity ? null : least;
+}
+
+/** In CPUs; `max`, -1 and what is not there are none. */
+function quotaOf({ folder, version }: Group): number {
+  if (version === 2) {
+    const [max, period] = readWords(join(folder, 'cpu.max'));
+    return Number(max) / Number(period);
   }
-  const [quotaUs] = readWords('/sys/fs/cgroup/cpu/cpu.cfs_quota_us');
-  const [periodUs] = readWords('/sys/fs/cgroup/cpu/cpu.cfs_period_us');
-  return quotaUs === undefined || Number(quotaUs) <= 0 ? null : Number(quotaUs) / Number(periodUs);
+  const [quotaUs] = readWords(join(folder, 'cpu.cfs_quota_us'));
+  const [periodUs] = readWords(join(folder, 'cpu.cfs_period_us'));
+  return Number(quotaUs) / Number(periodUs);
 }
 
 /** Nothing where there is no such file: then there is no such limit. */

@@ -76,23 +76,26 @@ export interface LeverTrial {
   readonly emulated: boolean;
 }
 
+/** What was found, and whether all that was moved is back. */
+export interface Tried {
+  readonly levers: Levers;
+  readonly isAllBack: boolean;
+}
+
 /** Tries all levers. */
-export async function tryLevers({ root, emulated }: LeverTrial): Promise<Levers> {
+export async function tryLevers({ root, emulated }: LeverTrial): Promise<Tried> {
   const nothing = { chosen: null, found: [], energy: [] };
   if (!existsSync(BOBTAILD)) {
-    return { reason: `incomplete installation: no ${BOBTAILD}`, ...nothing };
+    const reason = `incomplete installation: no ${BOBTAILD}`;
+    return { levers: { reason, ...nothing }, isAllBack: true };
   }
   const folder = makeOwnFolder('doctor');
   if (root !== undefined) noteRoot(folder, root);
-  try {
-    const args = ['--examine', folder, ...(root === undefined ? [] : ['--root', root])];
-    if (emulated) args.push('--imitate');
-    const told = await run(args);
-    if (typeof told === 'string') return { reason: told, ...nothing };
-    return describe(told);
-  } finally {
-    await endOwnFolder(folder);
-  }
+  const args = ['--examine', folder, ...(root === undefined ? [] : ['--root', root])];
+  if (emulated) args.push('--imitate');
+  const told = await run(args);
+  const levers = typeof told === 'string' ? { reason: told, ...nothing } : describe(told);
+  return { levers, isAllBack: await endOwnFolder(folder) };
 }
 
 function run(args: readonly string[]): Promise<Findings | string> {

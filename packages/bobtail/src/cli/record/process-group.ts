@@ -7,10 +7,11 @@
  * stop readers of another session.
  */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode } from '../failure';
 import type { Outcome } from '../json/run';
+import { processStat } from '../process-stat';
 
 /** How long a process may take to end after SIGTERM. */
 const STOP_GRACE_MS = 5_000;
@@ -120,19 +121,10 @@ async function until(condition: () => boolean, withinMs: number): Promise<boolea
 
 /** Whether a process of the group runs. `kill(-pid, 0)` would count zombies nobody reaps. */
 function isGroupAlive(group: number): boolean {
-  return readdirSync('/proc').some((name) => /^\d+$/.test(name) && isLiveMember(name, group));
-}
-
-function isLiveMember(pid: string, group: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // After the command name, which may hold anything but ends at the last parenthesis.
-    const [state, , processGroup] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return Number(processGroup) === group && state !== 'Z' && state !== 'X';
-  } catch {
-    // The process ended between the two reads.
-    return false;
-  }
+  return readdirSync('/proc').some((name) => {
+    const stat = /^\d+$/.test(name) ? processStat(Number(name)) : undefined;
+    return stat?.group === group && stat.state !== 'Z' && stat.state !== 'X';
+  });
 }
 
 function signalPid(pid: number, signal: NodeJS.Signals): void {

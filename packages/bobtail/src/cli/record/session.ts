@@ -9,9 +9,10 @@ import { StatusLine } from '../console';
 import { type Bursts, type Detail, describeHost, type RunFile, writeRunFile } from '../json/run';
 import { formatBytes, formatCount, formatDuration } from '../text/units';
 import { checkAgent, recordingEnv } from './agent-environment';
-import { describeListening, type Listening, readListening } from './agent-files';
+import { describeListening, type Listening } from './agent-files';
 import { checkNodeVersion, nodeVersionOf, startFailure } from './command';
 import type { Ending } from './conclusion';
+import { firstListening } from './first-listening';
 import { LoadCommand } from './load-command';
 import { ProcessGroup, type Stdio } from './process-group';
 import {
@@ -65,9 +66,6 @@ export interface Prepared {
 /** Passes signals on to the service until the returned function is called. */
 export type Forward = (service: ProcessGroup, onStop: () => void) => () => void;
 
-const LISTENING_POLL_MS = 50;
-/** How long a server that is not of HTTP waits for one that is. */
-const HTTP_GRACE_MS = 1_000;
 const PROGRESS_MS = 1_000;
 const NS_PER_MS = 1e6;
 
@@ -230,20 +228,11 @@ export class Session {
     }
   }
 
-  /** The first HTTP server; one of another kind when none follows it. */
   async #firstListening(): Promise<Listening | undefined> {
-    let otherSinceMs: number | undefined;
-    while (this.#service.running && !this.#options.signal?.aborted) {
-      const [first] = readListening(this.#folder.path);
-      if (first !== undefined) {
-        otherSinceMs ??= performance.now();
-        if (first.http || performance.now() - otherSinceMs >= HTTP_GRACE_MS) {
-          return first;
-        }
-      }
-      await Promise.race([sleep(LISTENING_POLL_MS), this.#service.ended]);
-    }
-    return this.#options.signal?.aborted ? undefined : readListening(this.#folder.path)[0];
+    const isAborted = (): boolean => this.#options.signal?.aborted === true;
+    const isOver = (): boolean => !this.#service.running || isAborted();
+    const first = await firstListening(this.#folder.path, isOver, this.#service.ended);
+    return isAborted() ? undefined : first;
   }
 
   #lookAtThrottling(): void {

@@ -5,9 +5,9 @@
  * recorder is passed on once. From the terminal it goes to everything the command started, as it
  * would without the recorder; any other sender meant one process, and the command alone gets it.
  */
-import { readFileSync } from 'node:fs';
 import { exitCodeOfSignal } from '../exit-codes';
 import type { Outcome } from '../json/run';
+import { processStat } from '../process-stat';
 import type { ProcessGroup } from './process-group';
 
 const FORWARDED = [
@@ -19,6 +19,7 @@ const FORWARDED = [
   'SIGUSR2',
   'SIGWINCH',
 ] as const;
+const JOB_CONTROL = ['SIGTSTP', 'SIGCONT'] as const;
 const FROM_TERMINAL = new Set<string>(['SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGWINCH']);
 /** Dying of these leaves no core file and tells a shell's loop to stop. */
 const DIE_BY = new Set<string>(['SIGINT', 'SIGTERM', 'SIGHUP']);
@@ -29,46 +30,58 @@ export function forwardSignals(
   service: ProcessGroup,
   onStop: (signal: NodeJS.Signals) => void,
 ): () => void {
-  const forward = (signal: NodeJS.Signals): void => {
-    if (FROM_TERMINAL.has(signal) && isTerminalForeground()) {
-      service.signalAll(signal);
-    } else {
-      service.signal(signal);
-    }
-    if (DIE_BY.has(signal)) {
-      onStop(signal);
-    }
+  const held = holdSignals();
+  held.passOn(service, onStop);
+  return held.release;
+}
+
+/** Signals that are held until there is a service to pass them on to. */
+export interface HeldSignals {
+  passOn(service: ProcessGroup, onStop?: (signal: NodeJS.Signals) => void): void;
+  /** From then on they do what they do by default. */
+  release(): void;
+}
+
+/** Holds signals from now on: one that ended this process would leave a service that just began. */
+export function holdSignals(): HeldSignals {
+  const early: NodeJS.Signals[] = [];
+  let passOn = (signal: NodeJS.Signals): void => void early.push(signal);
+  const listener = (signal: NodeJS.Signals): void => passOn(signal);
+  for (const signal of [...FORWARDED, ...JOB_CONTROL]) process.on(signal, listener);
+  return {
+    passOn: (service, onStop = () => undefined) => {
+      passOn = (signal) => passOnTo(service, signal, onStop);
+      for (const signal of early.splice(0)) passOn(signal);
+    },
+    release: () => {
+      for (const signal of [...FORWARDED, ...JOB_CONTROL]) process.off(signal, listener);
+    },
   };
-  // Ctrl-Z would stop the recorder only; the service must stop and go on with it.
-  const suspend = (): void => {
+}
+
+function passOnTo(
+  service: ProcessGroup,
+  signal: NodeJS.Signals,
+  onStop: (signal: NodeJS.Signals) => void,
+): void {
+  if (signal === 'SIGTSTP') {
+    // Ctrl-Z would stop the recorder only; the service must stop and go on with it.
     service.signalAll('SIGSTOP');
     process.kill(process.pid, 'SIGSTOP');
-  };
-  const goOn = (): void => service.signalAll('SIGCONT');
-  for (const signal of FORWARDED) {
-    process.on(signal, forward);
+  } else if (signal === 'SIGCONT') {
+    service.signalAll('SIGCONT');
+  } else if (FROM_TERMINAL.has(signal) && isTerminalForeground()) {
+    service.signalAll(signal);
+  } else {
+    service.signal(signal);
   }
-  process.on('SIGTSTP', suspend);
-  process.on('SIGCONT', goOn);
-  return () => {
-    for (const signal of FORWARDED) {
-      process.off(signal, forward);
-    }
-    process.off('SIGTSTP', suspend);
-    process.off('SIGCONT', goOn);
-  };
+  if (DIE_BY.has(signal)) onStop(signal);
 }
 
 /** Whether this process is in the foreground group of its terminal: there Ctrl-C goes to. */
 function isTerminalForeground(): boolean {
-  try {
-    const stat = readFileSync('/proc/self/stat', 'latin1');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const [, , group, , , foreground] = fields;
-    return group !== undefined && group === foreground;
-  } catch {
-    return false;
-  }
+  const stat = processStat('self');
+  return stat !== undefined && stat.group === stat.foreground;
 }
 
 /** Ends this process as the service ended: by its code, its signal, or `128 + n`. */

@@ -1,7 +1,7 @@
 /** What was tuned as the answer that is printed and documented: pure. */
 
 import type { Comparison } from '../../prove/prove';
-import { highestSupported, PERCENTILES, percentileNs, type Sample } from '../../prove/sample';
+import { percentilesNs, type Sample } from '../../prove/sample';
 import type { Objective } from '../../prove/verdict';
 import { isNode, withFlags } from '../../tune/flag-arm';
 import { paretoSet } from '../../tune/pareto';
@@ -109,12 +109,9 @@ function tunedArm(arm: Pick<RacedArm, 'name' | 'flags' | 'samples' | 'out'>): Tu
 
 function tunedRound(sample: Sample): TunedRound {
   const { latencies, requests, cpuNsPerRequest, requestsPerS, peakRssBytes } = sample;
-  const highest = highestSupported(requests) ?? 0;
-  const told = PERCENTILES.filter((one) => one <= highest);
-  const percentilesNs = told.map((one) => [String(one), percentileNs(latencies, one)]);
   return {
     requests,
-    percentilesNs: Object.fromEntries(percentilesNs),
+    percentilesNs: percentilesNs(latencies, requests),
     cpuNsPerRequest: Math.round(cpuNsPerRequest),
     requestsPerS,
     peakRssBytes,

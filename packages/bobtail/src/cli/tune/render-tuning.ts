@@ -39,9 +39,9 @@ function headline({ proof, interrupted, races }: TuneAnswer, { colors }: Look): 
   return [`${colors.bold(flags)}  ${verdict}: ${plain(proof.reason)}`];
 }
 
-function use({ recommendation, proof }: TuneAnswer, { colors }: Look): string[] {
+function use({ recommendation, proof, interrupted }: TuneAnswer, { colors }: Look): string[] {
   if (recommendation === null) {
-    return proof === null ? [] : ['recommended: leave the flags as they are'];
+    return proof === null || interrupted ? [] : ['recommended: leave the flags as they are'];
   }
   const { nodeOptions, command, flags } = recommendation;
   const lines = [`use  ${plain(flags.join(' '))}`];

@@ -26,6 +26,10 @@ export function parseEndpoint(text: string, option: string): URL {
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new Failure('usage', `${option} takes a URL, such as http://127.0.0.1:4318`, text);
   }
+  if (url.username !== '' || url.password !== '') {
+    // Nor would it work: `fetch` takes no such URL. What is secret is not told again.
+    throw new Failure('usage', `${option} takes a URL without a user or a password`, url.host);
+  }
   if (url.pathname === '/') url.pathname = PATH;
   return url;
 }
