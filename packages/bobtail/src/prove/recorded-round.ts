@@ -6,6 +6,7 @@
  */
 import { join } from 'node:path';
 import { analyzeLatencies, analyzeReport } from '../cli/analysis';
+import type { ExitName } from '../cli/exit-codes';
 import { Failure } from '../cli/failure';
 import { readRecordedProcesses } from '../cli/record/agent-files';
 import { type Conclusion, conclude, type Ending } from '../cli/record/conclusion';
@@ -15,6 +16,7 @@ import type { Arm } from './arm';
 import { readUsage } from './resources';
 import {
   didNotListen,
+  type LossOf,
   type Lost,
   lost,
   lostService,
@@ -30,6 +32,8 @@ import {
 import { RoundFolder } from './round-folder';
 import type { Sample } from './sample';
 
+/** What is at fault, by the exit code that a recording would have; requests by any other. */
+const LOSS_OF: Partial<Record<ExitName, LossOf>> = { loadFailed: 'load', unsupported: 'service' };
 const MAX_BYTES = 512 * 2 ** 20;
 const MAX_TOTAL_BYTES = 4 * 2 ** 30;
 
@@ -148,8 +152,10 @@ class Run {
 
   #lossOf(ending: Ending, conclusion: Conclusion): RoundResult | undefined {
     if (this.#late !== undefined) return this.#late;
-    // However it answers the SIGTERM that ends the round is its own affair.
-    if (!conclusion.endedWell && !ending.stoppedByRecorder) {
+    // However it answers the SIGTERM that ends the round is its own affair. So is its end with
+    // code 0 after a load that has ended, which may have told it to.
+    const isInTime = ending.load?.cancelled === false && conclusion.endedWell;
+    if (!ending.stoppedByRecorder && !isInTime) {
       return lostService(ending.outcome, this.#folder);
     }
     const failure = ending.load?.failure();
@@ -157,8 +163,10 @@ class Run {
       return lost('load', `${failure.message}${this.#folder.said('load')}`);
     const [trouble] = conclusion.troubles;
     if (trouble === undefined) return undefined;
-    const of = trouble.exitName === 'loadFailed' ? 'load' : 'requests';
-    return lost(of, `${trouble.message}${this.#folder.said('service')}`);
+    const of = LOSS_OF[trouble.exitName] ?? 'requests';
+    // The recording is gone with the round.
+    const message = trouble.message.replace(` (${ending.folder.path})`, '');
+    return lost(of, `${message}${this.#folder.said('service')}`);
   }
 
   async #measured(recording: string): Promise<RoundResult> {

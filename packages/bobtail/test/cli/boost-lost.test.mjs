@@ -25,8 +25,8 @@ function onTree(tree, policy) {
 async function loseKeeper(run, signal = 'SIGKILL') {
   await sleep(1_000);
   process.kill(run.keeper, signal);
-  await until('it is told', () => run.seen.stderr.includes('not boosted since now: '));
-  const [line] = run.seen.stderr.split('\n').filter((one) => one.includes('since now'));
+  await until('it is told', () => run.seen.stderr.includes('not boosted from now on: '));
+  const [line] = run.seen.stderr.split('\n').filter((one) => one.includes('from now on'));
   assert.equal(await load(run.port, { count: 3 }), 3, 'the service goes on');
   await sleep(LOST_MS);
   run.child.kill('SIGTERM');
@@ -45,10 +45,10 @@ for (const [quiet, signal] of [
       script: WELL,
     });
     const { code, stderr, line, summary } = await loseKeeper(run, signal);
-    assert.match(
-      line,
-      /^bobtail: not boosted since now: cpufreq-userspace is not available: .*bobtaild/,
-    );
+    const [who, what, why] = line.split(': ', 4).slice(1);
+    assert.match(who, /^process \d+ is not boosted from now on$/);
+    assert.equal(what, 'cpufreq-userspace is not available');
+    assert.match(line, /bobtaild/, why);
     assert.equal(code, 80, stderr);
     const { boostedShare, energy, isLost, lost, ranNs, counters } = summary;
     const shownNs = ranNs - counters.lostNs;
@@ -94,10 +94,10 @@ test('a bobtaild that hangs is told, and what it never answered is no boost', as
   process.kill(run.keeper, 'SIGSTOP');
   t.after(() => isAlive(run.keeper) && process.kill(run.keeper, 'SIGCONT'));
   await load(run.port, { count: 30 });
-  const isTold = () => /not boosted since now: .*does not answer within/.test(run.seen.stderr);
+  const isTold = () => /not boosted from now on: .*does not answer within/.test(run.seen.stderr);
   await until('it is told', isTold);
   process.kill(run.keeper, 'SIGCONT');
-  await until('it is over', () => run.seen.stderr.includes('bobtail: boosted again'));
+  await until('it is over', () => run.seen.stderr.includes('is boosted again'));
   run.child.kill('SIGTERM');
   const { code, stderr } = await run.ended;
   assert.equal(code, 80, stderr);
@@ -144,7 +144,7 @@ test('a clock in the hand of another boost is told from the start, and is no boo
     script: WELL,
   });
   await until('it is told', () =>
-    /not boosted since now: .*another process holds/.test(seen.stderr),
+    /not boosted from now on: .*another process holds/.test(seen.stderr),
   );
   await sleep(1_000);
   child.kill('SIGTERM');
@@ -180,11 +180,11 @@ test('each trouble is told once, and that it is over', () => {
   troubles.see([held(4, 'gone'), held(5)]);
   troubles.see([held(4), held(5, 'gone again')]);
   assert.deepEqual(lines, [
-    'bobtail: not boosted: a (pid 1)',
-    'bobtail: not boosted: b (pid 3)',
-    'bobtail: not boosted since now: gone (pid 4)',
-    'bobtail: boosted again (pid 5)',
-    'bobtail: boosted again (pid 4)',
-    'bobtail: not boosted since now: gone again (pid 5)',
+    'bobtail: process 1 is not boosted: a',
+    'bobtail: process 3 is not boosted: b',
+    'bobtail: process 4 is not boosted from now on: gone',
+    'bobtail: process 5 is boosted again',
+    'bobtail: process 4 is boosted again',
+    'bobtail: process 5 is not boosted from now on: gone again',
   ]);
 });

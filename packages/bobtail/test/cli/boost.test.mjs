@@ -1,15 +1,17 @@
 /** `boost`: the service runs as ever, and what the policy did is told. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { leaveOut } from '../../../../workloads/harness/leave-out.mjs';
+import { makeTree, until } from './boosted.mjs';
 import { load } from './load.mjs';
 import { nodes } from './nodes.mjs';
 import { fixture } from './recordings.mjs';
-import { makeFolder, PACKAGE, runBobtail, startBobtail } from './run-bobtail.mjs';
+import { MAIN, makeFolder, PACKAGE, runBobtail, startBobtail } from './run-bobtail.mjs';
 import { assertValid } from './schemas.mjs';
 
 const require = createRequire(import.meta.url);
@@ -104,6 +106,24 @@ test('without a lever the service runs unboosted, with the reason', async (t) =>
   assert.equal(summary.processes, 0);
 });
 
+test("the end of npx, whose shell passes no signal on, is the service's", async (t) => {
+  const cwd = makeFolder(t);
+  const lever = ['--lever-root', makeTree(makeFolder(t)).root, '--policy', 'static:peak'];
+  const words = [process.execPath, MAIN, 'boost', ...lever, '--', process.execPath, CHURN, 'well'];
+  const shell = spawn('sh', ['-c', '"$0" "$@"; true', ...words], {
+    cwd,
+    env: { ...process.env, npm_command: 'exec', BOBTAIL_RUN_DIR: cwd },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  shell.stdout.setEncoding('utf8');
+  const [text] = await once(shell.stdout, 'data');
+  assert.match(text, /^listening/);
+  shell.kill('SIGTERM');
+  // Whoever writes to it has ended.
+  await once(shell.stdout, 'end');
+  await until('all is back', () => readdirSync(cwd).length === 0);
+});
+
 for (const [what, folder] of [
   ['that is not there', '/nonexistent/place'],
   ['where nothing can be made', '/proc'],
@@ -186,6 +206,7 @@ for (const [flags, message] of [
   [[...EMULATED, '--frequencies', '2.6,2.6'], /--frequencies takes two in GHz.*\(2\.6,2\.6\)/],
   [['--actuator', 'quota', '--frequencies', '2,3'], /does not go with --actuator quota \(2,3\)/],
   [['--bobtaild', 'x', '--frequencies', '2,3'], /does not go with a bobtaild, .* \(2,3\)/],
+  [[...EMULATED, '--lever-root', '/'], /--lever-root goes with levers that are files \(\/\)/],
   [['--budget', '0'], /--budget takes per cent.*\(0\)/],
   [['--cpu', '-1', ...EMULATED], /--cpu takes the number of a CPU \(-1\)/],
 ]) {
@@ -368,6 +389,10 @@ test('what was driven without a lever counts as time without a boost', () => {
   assert.deepEqual([gone.lost, gone.isLost, gone.energy], ['gone', true, null]);
   assert.equal(troubleOf(gone), 'notBoosted');
   assert.match(renderSummary(gone)[1], / of all processes together, to the end: gone$/);
+  const ofAll = { ...raised, raisedNs: 200e6, ofNs: 1e9 };
+  const late = of({ lostNs: 0.1e9, boostedNs: 900e6 }, lost, [ofAll]);
+  assert.equal(late.boostedShare, 0.2, 'as who moves it says, where he has seen all of it');
+  assert.match(renderSummary(late)[0], /boosted 200 ms \(20\.0 %\)/);
   const without = { ...file, pid: 9, counters: { ...COUNTERS, lostNs: 1e6 }, hold: lost };
   const past = withEnded([], without);
   const other = summarize({ policy: 'p', actuator: 'emulated' }, [...past, file]);

@@ -7,7 +7,7 @@
  * as it is.
  */
 import type { Cluster } from 'node:cluster';
-import { readlinkSync, renameSync, writeFileSync } from 'node:fs';
+import { readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 
@@ -95,5 +95,17 @@ function tell(folder: string, key: string, content: Introduction): void {
     // The command that reads it has ended and taken the folder along; the service goes on.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
     warn(`not boosting this process: ${reasonOf(error)} (pid ${process.pid})`);
+    tellNothing(folder, key);
+  }
+}
+
+/** That there is a process here, where there is no room for more. */
+function tellNothing(folder: string, key: string): void {
+  try {
+    rmSync(`${join(folder, FILES.driver(key))}.tmp`, { force: true });
+    writeFileSync(join(folder, FILES.untold(key)), '');
+  } catch (error) {
+    // Not even that, as where the folder is another user's: then nobody knows.
+    void error;
   }
 }

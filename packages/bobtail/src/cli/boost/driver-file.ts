@@ -81,9 +81,12 @@ export const FILES = {
   driver: (key: string): string => `driver-${key}.json`,
   counters: (key: string): string => `counters-${key}`,
   latencies: (key: string): string => `latencies-${key}`,
+  /** Empty: all that a full disk has room for. */
+  untold: (key: string): string => `untold-${key}`,
 };
 
 const DRIVER_FILE = /^driver-(\d+-\d+)\.json$/;
+const UNTOLD_FILE = /^untold-((\d+)-\d+)$/;
 
 /**
  * All of a folder; none where it is gone. The service goes on then, so this must not end the one
@@ -91,14 +94,26 @@ const DRIVER_FILE = /^driver-(\d+-\d+)\.json$/;
  */
 export function readDriverFiles(folder: string): DriverFile[] {
   try {
-    const keys = readdirSync(folder).flatMap((name) => DRIVER_FILE.exec(name)?.[1] ?? []);
-    return keys.map((key) => readDriver(folder, key));
+    const names = readdirSync(folder);
+    const keys = names.flatMap((name) => DRIVER_FILE.exec(name)?.[1] ?? []);
+    return [
+      ...keys.map((key) => readDriver(folder, key)),
+      ...names.flatMap((name) => untoldOf(name) ?? []),
+    ];
   } catch (error) {
     if (hasCode(error, 'ENOENT')) {
       return [];
     }
     throw error;
   }
+}
+
+/** Of a process that could tell nothing but its number. */
+function untoldOf(name: string): Refused | undefined {
+  const [, key, pid] = UNTOLD_FILE.exec(name) ?? [];
+  if (key === undefined) return undefined;
+  const refused = 'it had no room to tell anything in the folder of this boost';
+  return { key, pid: Number(pid), namespace: '', missing: [], refused };
 }
 
 function readDriver(folder: string, key: string): DriverFile {

@@ -61,6 +61,9 @@ export function parseLever({ actuator, bobtaild, leverRoot }: DriveFlags): Lever
   if (actuator === 'emulated' && bobtaild !== undefined) {
     throw new Failure('usage', '--bobtaild has no emulated frequency', bobtaild);
   }
+  if (actuator === 'emulated' && leverRoot !== undefined) {
+    throw new Failure('usage', '--lever-root goes with levers that are files', leverRoot);
+  }
   return {
     actuator,
     ...(bobtaild === undefined ? {} : { socket: resolve(bobtaild) }),

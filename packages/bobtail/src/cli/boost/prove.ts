@@ -117,6 +117,7 @@ function exitOf({ isLoadAtFault, verdict, records }: Proof): ExitName {
   const out = records.find((one) => one.out !== undefined);
   if (out?.out?.of === 'change') return 'notBoosted';
   if (out?.out?.of === 'service' && out !== records[1]) return 'unsupported';
+  if (out?.out?.of === 'requests' && out !== records[1]) return 'nothingRecorded';
   return EXITS[verdict];
 }
 

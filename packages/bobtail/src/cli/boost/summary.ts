@@ -21,6 +21,9 @@ const HOLDS_FREQUENCY: ReadonlySet<string> = new Set(['emulated', 'cpufreq-users
 /** A lever that was not held for longer has no modelled energy: what was used then is not known. */
 export const LOST_SHARE_MAX = 0.01;
 
+/** Of the time that was driven, what somebody must have seen who has seen it all. */
+const OF_ALL_MIN = 0.95;
+
 /** `spec/boost.schema.json`. */
 export interface BoostSummary {
   readonly schema: 'bobtail-boost/1';
@@ -155,10 +158,17 @@ function shareOf(
   raised: readonly Raised[],
 ): number {
   const own = Math.min(1, boostedNs / (drivenNs || 1));
-  if (lostNs === 0) return raisedShare(raised) ?? own;
+  // Who moves the lever knows best, also of a loss: who has lost it believes for a while that it
+  // is up.
+  if (lostNs === 0 || isOfAll(raised, ranNs)) return raisedShare(raised) ?? own;
   // Each knows less than all of it: who moved the levers may have ended before it was asked again,
   // and of processes that share one each counts its own boosts.
   return Math.max(own, raisedShare(raised, ranNs) ?? 0);
+}
+
+/** Whether each lever was asked about until the end, by the one who had it from the start. */
+function isOfAll(raised: readonly Raised[], ranNs: number): boolean {
+  return raised.length > 0 && raised.every(({ ofNs }) => ofNs >= ranNs * OF_ALL_MIN);
 }
 
 function modelledEnergy(driven: Driven, boostedShare: number): Energy | null {
@@ -176,8 +186,11 @@ export function renderSummary(summary: BoostSummary): string[] {
   if (counters === null) {
     return [`not boosted: ${refused}`];
   }
-  const share = `${((summary.boostedShare ?? 0) * 100).toFixed(1)} %`;
-  const boosted = formatDuration(counters.boostedNs);
+  const boostedShare = summary.boostedShare ?? 0;
+  const share = `${(boostedShare * 100).toFixed(1)} %`;
+  // By the same account as the share: what processes count overlaps where they share a lever, and
+  // goes on until they hear that a lever went down by itself.
+  const boosted = formatDuration(boostedShare * summary.ranNs);
   const parts = [
     summary.isEmulated ? 'EMULATED frequency' : (summary.lever ?? summary.actuator),
     ...(summary.processes > 1 ? [`${formatCount(summary.processes)} processes`] : []),

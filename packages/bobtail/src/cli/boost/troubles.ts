@@ -28,17 +28,17 @@ export class Troubles {
   #seeRefusal(pid: number, why: string): void {
     if (this.#refusals.has(why)) return;
     this.#refusals.add(why);
-    this.#tell(`bobtail: not boosted: ${why} (pid ${pid})`);
+    this.#tell(`bobtail: process ${pid} is not boosted: ${why}`);
   }
 
   #seeLoss(pid: number, why: string): void {
     if (this.#lost.has(pid)) return;
     const isKnown = [...this.#lost.values()].includes(why);
     this.#lost.set(pid, why);
-    if (!isKnown) this.#tell(`bobtail: not boosted since now: ${why} (pid ${pid})`);
+    if (!isKnown) this.#tell(`bobtail: process ${pid} is not boosted from now on: ${why}`);
   }
 
   #seeHold(pid: number): void {
-    if (this.#lost.delete(pid)) this.#tell(`bobtail: boosted again (pid ${pid})`);
+    if (this.#lost.delete(pid)) this.#tell(`bobtail: process ${pid} is boosted again`);
   }
 }
