@@ -47,11 +47,12 @@ pub trait Actuator: std::fmt::Debug + Send {
     fn undo(&mut self) -> Result<(), ControlError>;
 
     /// As [`undo`](Self::undo), and tells what became of each setting. A lever that has a lock
-    /// holds it until all is back. One without does this also where nothing of it is moved.
-    fn put_back(&mut self, host: &Host) -> Restored {
-        // What it cannot do is found out, and told, by the saved state.
-        drop(self.undo());
-        self.saved().restore(host)
+    /// holds it until all is back. What was never moved is not written: it may be another's by now.
+    fn put_back(&mut self, _host: &Host) -> Restored {
+        // Of a lever that has no settings.
+        let mut restored = Restored::default();
+        restored.failed.extend(self.undo().err());
+        restored
     }
 
     /// Lets go of the lever as it stands: what reads otherwise than it was saved is somebody

@@ -11,7 +11,7 @@ use crate::error::ControlError;
 use crate::gauge::Gauge;
 use crate::host::{Host, Place};
 use crate::lever::{Asked, Domain, Lever, LeverKind, Range, Unit};
-use crate::saved::{SavedSetting, SavedState};
+use crate::saved::{Restored, SavedSetting, SavedState};
 use crate::threads::start_of;
 
 const KIND: LeverKind = LeverKind::Uclamp;
@@ -27,6 +27,7 @@ pub struct Uclamp {
     /// Tells it from a later one of the same id.
     started: u64,
     max: u32,
+    /// Moved, and not known to be back.
     is_touched: bool,
     now: Option<u32>,
 }
@@ -123,19 +124,26 @@ impl Actuator for Uclamp {
         let is_changed = self.now != Some(value);
         if is_changed {
             require_same(&self.host, self.thread, self.started)?;
-            self.is_touched = true;
             set_clamps(&self.host, self.thread, value, self.max)?;
+            self.is_touched = true;
             self.now = Some(value);
         }
         Ok(Applied { value, is_changed })
     }
 
     fn undo(&mut self) -> Result<(), ControlError> {
+        let host = self.host.clone();
+        self.put_back(&host).into_result()
+    }
+
+    fn put_back(&mut self, host: &Host) -> Restored {
         self.now = None;
-        if !std::mem::take(&mut self.is_touched) {
-            return Ok(());
+        if !self.is_touched {
+            return Restored::default();
         }
-        self.saved.restore(&self.host).into_result()
+        let restored = self.saved.restore(host);
+        self.is_touched = !restored.failed.is_empty();
+        restored
     }
 
     /// That the kernel keeps the clamp; what it brings depends on how busy the thread is.

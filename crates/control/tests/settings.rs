@@ -197,6 +197,42 @@ fn another_thread_with_the_same_id_is_left_alone() {
 }
 
 #[test]
+fn a_clamp_that_was_not_put_back_is_tried_again() {
+    let (host, _, threads) = clamping();
+    let not_back = || {
+        let mut lever = Uclamp::open(&host, 7, &Asked::default()).unwrap();
+        lever.apply(Speed::Peak).unwrap();
+        threads.refuse(true);
+        assert!(lever.undo().is_err());
+        assert_eq!(lever.put_back(&host).failed.len(), 1);
+        threads.refuse(false);
+        assert_eq!(clamps(&threads), (1024, 1024));
+        lever
+    };
+    not_back().undo().unwrap();
+    assert_eq!(clamps(&threads), (0, 1024));
+    assert_eq!(not_back().put_back(&host).restored, 1);
+    assert_eq!(clamps(&threads), (0, 1024));
+    drop(not_back());
+    assert_eq!(clamps(&threads), (0, 1024));
+}
+
+#[test]
+fn a_clamp_that_was_never_moved_is_left_as_it_is() {
+    let (host, _, threads) = clamping();
+    let mut lever = Uclamp::open(&host, 7, &Asked::default()).unwrap();
+    threads.refuse(true);
+    assert!(lever.apply(Speed::Peak).is_err());
+    threads.refuse(false);
+    // Somebody else sets them.
+    threads.put(7, 300, 900);
+    assert_eq!(lever.put_back(&host).restored, 0);
+    lever.undo().unwrap();
+    drop(lever);
+    assert_eq!(clamps(&threads), (300, 900));
+}
+
+#[test]
 fn clamps_that_cannot_work_are_told() {
     let (host, kernel, threads) = clamping();
     let told = |host: &Host| {

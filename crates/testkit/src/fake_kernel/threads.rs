@@ -14,8 +14,10 @@ pub struct FakeThreads(Arc<Mutex<State>>);
 struct State {
     clamps: BTreeMap<i32, (u32, u32)>,
     ignores: bool,
+    refuses: bool,
 }
 
+const EPERM: i32 = 1;
 const ESRCH: i32 = 3;
 const EINVAL: i32 = 22;
 
@@ -33,6 +35,11 @@ impl FakeThreads {
     /// Makes the kernel take clamps and forget them.
     pub fn ignore(&self) {
         self.state().ignores = true;
+    }
+
+    /// Makes the kernel refuse to set clamps, or take them again.
+    pub fn refuse(&self, refuses: bool) {
+        self.state().refuses = refuses;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -54,6 +61,9 @@ impl Threads for FakeThreads {
         }
         if min > max || max > 1024 {
             return Err(io::Error::from_raw_os_error(EINVAL));
+        }
+        if state.refuses {
+            return Err(io::Error::from_raw_os_error(EPERM));
         }
         if !state.ignores {
             state.clamps.insert(thread, (min, max));
