@@ -132,6 +132,11 @@ impl CpuGroup {
         })
     }
 
+    /// Whether it is one of cgroup v2, which moves whole processes: no thread can be taken out.
+    pub fn is_of_v2(&self) -> bool {
+        self.version == Version::V2
+    }
+
     fn place(&self, file: &str) -> Place {
         Place::cgroup(join(&self.directory, file))
     }

@@ -21,7 +21,8 @@ use crate::topology::{FrequencyDomain, frequency_domains};
 use crate::uclamp::Uclamp;
 
 /// Levers in the order in which `auto` tries them: what sets a speed, then what promises a floor,
-/// then hints, then what only lifts a limit. The imitation is never chosen, only named.
+/// then hints, then what only lifts a limit. In cgroup v2 the last two change places
+/// ([`Family::order`]). The imitation is never chosen, only named.
 const BEST_FIRST: [LeverKind; 7] = [
     LeverKind::CpufreqUserspace,
     LeverKind::CpufreqMinMax,
@@ -34,11 +35,12 @@ const BEST_FIRST: [LeverKind; 7] = [
 
 const PINS: &str = "holds its base between boosts; only by name, or with a base to hold";
 
-/// Levers that go by one word on the command line, best first.
+/// Levers that go by one word on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Family {
     pub word: &'static str,
-    pub kinds: &'static [LeverKind],
+    /// Best first, where groups are of cgroup v1 or there is none.
+    kinds: &'static [LeverKind],
     /// Of these cpufreq drivers only; any, if empty.
     drivers: &'static [&'static str],
 }
@@ -95,14 +97,30 @@ impl Family {
         FAMILIES.into_iter().find(|family| family.word == word)
     }
 
-    /// The best of them that `open` gives.
+    /// Its kinds in the order in which they are tried for this process on a host. In cgroup v2 who
+    /// decides is in the group that is held back, and cannot ask for its quota then: there the
+    /// burst goes first, which needs nobody to ask.
+    pub fn order(&self, host: &Host) -> Vec<LeverKind> {
+        let mut order = self.kinds.to_vec();
+        let at = |wanted| self.kinds.iter().position(|&kind| kind == wanted);
+        if let (Some(quota), Some(burst)) = (at(LeverKind::Quota), at(LeverKind::Burst)) {
+            let group = CpuGroup::of_process(host, LeverKind::Quota, "self");
+            if group.is_ok_and(|group| group.is_of_v2()) {
+                order.swap(quota, burst);
+            }
+        }
+        order
+    }
+
+    /// The best of them for this process that `open` gives.
     pub fn best<T>(
         &self,
+        host: &Host,
         asked: &Asked,
         mut open: impl FnMut(LeverKind) -> Result<T, ControlError>,
     ) -> Choice<T> {
         let mut passed_over = vec![];
-        for &kind in self.kinds {
+        for kind in self.order(host) {
             let error = match open(kind) {
                 Ok(taken) if !self.passes_over(kind, asked) => {
                     let taken = Some((kind, taken));

@@ -29,7 +29,7 @@ fn auto(
     asked: &Asked,
     mut gauge: Option<&mut dyn Gauge>,
 ) -> Choice<Box<dyn Actuator>> {
-    Family::auto().best(asked, |kind| {
+    Family::auto().best(host, asked, |kind| {
         let mut lever = open(host, &target(), kind, asked)?;
         if let Some(gauge) = gauge.as_deref_mut() {
             lever.self_test(gauge)?;
@@ -46,7 +46,7 @@ fn why_not<T>(choice: &Choice<T>, kind: LeverKind) -> &str {
 #[test]
 fn auto_takes_the_best_that_is_there() {
     let kernel = FakeKernel::with_cpus(2);
-    kernel.group_v2("svc", "60000");
+    kernel.group_v1("svc", 60_000);
     let with = |asked: &Asked| auto(&kernel.host(), asked, None).taken.unwrap().0;
     let chosen = || with(&Asked::default());
     assert_eq!(chosen(), LeverKind::Quota);
@@ -79,11 +79,35 @@ fn auto_takes_the_best_that_is_there() {
     };
     assert_eq!(with(&asked), LeverKind::CpufreqUserspace);
     let named = Family::named("cpufreq-userspace").unwrap();
-    let by_name = named.best(&Asked::default(), |kind| {
+    let by_name = named.best(&kernel.host(), &Asked::default(), |kind| {
         open(&kernel.host(), &target(), kind, &Asked::default())
     });
     assert!(by_name.taken.is_some());
     assert!(kernel.writes().is_empty(), "to open one only reads");
+}
+
+#[test]
+fn a_burst_goes_before_the_quota_where_who_decides_is_held_back_too() {
+    let kernel = FakeKernel::with_cpus(1);
+    kernel.group_v2("svc", "60000");
+    let choose = || auto(&kernel.host(), &Asked::default(), None);
+    let choice = choose();
+    assert_eq!(choice.taken.unwrap().0, LeverKind::Burst);
+    let better: Vec<_> = choice.passed_over.iter().map(|one| one.kind).collect();
+    assert!(!better.contains(&LeverKind::Quota), "{better:?}");
+    assert_eq!(better.len(), 5, "{better:?}");
+    // Set already, it needs no lever, and the quota is what is left.
+    kernel.put("sys/fs/cgroup/svc/cpu.max.burst", "60000");
+    let choice = choose();
+    assert_eq!(
+        why_not(&choice, LeverKind::Burst),
+        "the burst of /svc is its quota already"
+    );
+    assert_eq!(choice.taken.unwrap().0, LeverKind::Quota);
+    // In v1 who decides leaves the group.
+    kernel.remove("sys/fs/cgroup/svc");
+    kernel.group_v1("svc", 60_000);
+    assert_eq!(choose().taken.unwrap().0, LeverKind::Quota);
 }
 
 #[test]
@@ -268,7 +292,7 @@ fn a_lever_that_does_nothing_is_passed_over_and_undone() {
     );
     let (kind, _) = choice.taken.unwrap();
     assert!(
-        matches!(kind, LeverKind::Quota | LeverKind::Uclamp),
+        matches!(kind, LeverKind::Burst | LeverKind::Uclamp),
         "{kind}"
     );
     assert_eq!(kernel.texts(), before);

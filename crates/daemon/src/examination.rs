@@ -69,9 +69,9 @@ pub fn examine(
     let is_tree = root.is_some();
     let auto = Family::auto();
     let mut levers: Vec<_> = auto
-        .kinds
-        .iter()
-        .map(|kind| found(*kind, real(&host, &mut journal, *kind, is_tree)))
+        .order(&host)
+        .into_iter()
+        .map(|kind| found(kind, real(&host, &mut journal, kind, is_tree)))
         .collect();
     let chosen = levers
         .iter()

@@ -147,7 +147,7 @@ fn choose(
     let refusal = family
         .refusal(host)
         .unwrap_or_else(|error| Some(error.to_string()));
-    let choice = family.best(asked, |kind| match &refusal {
+    let choice = family.best(host, asked, |kind| match &refusal {
         Some(why) => Err(ControlError::Unavailable {
             lever: kind,
             why: why.clone(),
@@ -235,7 +235,7 @@ fn put_back_own(host: &Host, actuator: &mut dyn Actuator, error: &ControlError) 
 /// What the bobtaild of a machine offers this process of a family, as `keep` tells it.
 pub fn offers(socket: &Path, family: &Family) -> String {
     let cpu = allowed_cpu();
-    let choice = family.best(&Asked::default(), |kind| {
+    let choice = family.best(&Host::default(), &Asked::default(), |kind| {
         let target = match kind {
             LeverKind::Quota | LeverKind::Burst => 0,
             LeverKind::Uclamp => std::process::id(),
