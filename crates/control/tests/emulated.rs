@@ -3,6 +3,7 @@
 //! It needs real-time threads, as the experiments do that use it; without the right to them the
 //! first test fails with the kernel's error, which says so.
 
+use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -43,7 +44,7 @@ struct Missed {
 
 /// Tries until something is there: twelve times, and for those in which the host took time or sped
 /// the core up and down, which no lever can help, for as long as it is given. None where the
-/// machine was not left alone for twelve until then: nothing can be told of a lever there.
+/// machine was not left alone for twelve until then.
 fn attempt<T>(seconds: u64, mut one: impl FnMut() -> Result<T, Missed>) -> Option<T> {
     let mut fair = 0;
     let begin = std::time::Instant::now();
@@ -59,24 +60,30 @@ fn attempt<T>(seconds: u64, mut one: impl FnMut() -> Result<T, Missed>) -> Optio
     None
 }
 
-/// Starts it as soon as nobody else on the machine imitates that CPU.
+/// What comes of a start as soon as nobody else on the machine imitates that CPU.
+fn once_free(
+    mut start: impl FnMut() -> Result<Emulated, ControlError>,
+) -> Result<Emulated, ControlError> {
+    loop {
+        match start() {
+            Err(ControlError::Unavailable { why, .. }) if why.contains("another bobtail") => {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
 fn start(emulation: Emulation) -> Emulated {
     let started = attempt(240, || {
-        loop {
-            match Emulated::start(&[last_cpu()], &Asked::default(), emulation) {
-                Err(ControlError::Unavailable { why, .. }) if why.contains("another bobtail") => {
-                    std::thread::sleep(Duration::from_millis(50));
-                }
-                Err(off @ ControlError::Off { .. }) => {
-                    let why = off.to_string();
-                    // Of a busy host no time may be told, and the speed is off all the same.
-                    return Err(Missed {
-                        why,
-                        is_even: false,
-                    });
-                }
-                outcome => return Ok(outcome.unwrap()),
-            }
+        let start = || Emulated::start(&[last_cpu()], &Asked::default(), emulation);
+        match once_free(start) {
+            // Of a busy host no time may be told, and the speed is off all the same.
+            Err(off @ ControlError::Off { .. }) => Err(Missed {
+                why: off.to_string(),
+                is_even: false,
+            }),
+            outcome => Ok(outcome.unwrap()),
         }
     });
     started.expect("a start that the host leaves alone")
@@ -95,58 +102,116 @@ fn at(share: f64, all: &mut [f64]) -> f64 {
     all[(all.len() as f64 * share) as usize]
 }
 
+const TURNS: usize = 25;
+/// In turns of a few ms: somebody on the other half of the core slows this one by a third from one
+/// moment to the next, without any time taken, and what is measured across that tells nothing.
+const GAUGE: WorkGauge = WorkGauge {
+    run_ns: 8_000_000,
+    runs: 1,
+    priority: Some(20),
+};
+/// A core that is no faster than this at its best, against its worst, was left alone.
+const SPREAD_MAX: f64 = 0.3;
+
+/// How far a speed may be off, as the lever promises.
+const TOLERANCE: f64 = 0.07;
+
+fn rate() -> f64 {
+    let rate = { GAUGE }.rate(LeverKind::Emulated, &[last_cpu()], Effort::Sustained);
+    rate.unwrap()
+}
+
+fn spread(rates: &mut [f64]) -> f64 {
+    at(0.9, rates) / at(0.1, rates) - 1.0
+}
+
 /// How fast 3.3 GHz and base are, of full speed, and how uneven full speed was meanwhile.
 ///
-/// In turns of a few ms, each beside full speeds before and after it: somebody on the other half of
-/// the core slows this one by a third from one moment to the next, without any time taken, and what
-/// is measured across that tells nothing of the lever. The middle one of many turns counts.
+/// Each turn beside full speeds before and after it. The middle one of many turns counts.
 fn speeds(lever: &mut Emulated) -> ([f64; 2], f64) {
-    const TURNS: usize = 25;
-    let mut gauge = WorkGauge {
-        run_ns: 8_000_000,
-        runs: 1,
-        priority: Some(20),
-    };
-    let mut rate = |speed| {
+    let mut rate_at = |speed| {
         lever.apply(speed).unwrap();
-        gauge
-            .rate(LeverKind::Emulated, &[last_cpu()], Effort::Sustained)
-            .unwrap()
+        rate()
     };
-    let mut full = vec![rate(Speed::Peak)];
+    let mut full = vec![rate_at(Speed::Peak)];
     let mut ratios = [vec![], vec![]];
     for _ in 0..TURNS {
         for (speed, ratios) in [Speed::Khz(3_300_000), Speed::Base]
             .into_iter()
             .zip(&mut ratios)
         {
-            let one = rate(speed);
+            let one = rate_at(speed);
             let before = full[full.len() - 1];
-            full.push(rate(Speed::Peak));
+            full.push(rate_at(Speed::Peak));
             ratios.push(one / f64::midpoint(before, full[full.len() - 1]));
         }
     }
-    let spread = at(0.9, &mut full) / at(0.1, &mut full) - 1.0;
+    let spread = spread(&mut full);
     (ratios.map(|mut all| at(0.5, &mut all)), spread)
+}
+
+/// How loud the machine is by itself: a lever that makes full speed uneven is no excuse for itself.
+#[derive(Default)]
+struct Loudness {
+    looks: usize,
+    loud: usize,
+    told: String,
+}
+
+impl Loudness {
+    /// Looks after an attempt that missed, for as long and at the same work, without any lever.
+    fn look(&mut self, missed: &str) {
+        let before = stolen();
+        let mut rates: Vec<f64> = (0..4 * TURNS).map(|_| rate()).collect();
+        let (stolen, spread) = (stolen() - before, spread(&mut rates));
+        self.looks += 1;
+        self.loud += usize::from(stolen > 0 || spread >= SPREAD_MAX);
+        self.told += &format!(
+            "\n  {missed}; then without a lever: uneven by {:.0} %, {} ms taken by the host",
+            spread * 100.0,
+            stolen * 10
+        );
+    }
+
+    /// That the machine was loud after most attempts; tells that nothing was checked on it.
+    fn require(&self) {
+        let Self { looks, loud, told } = self;
+        assert!(
+            2 * loud > *looks,
+            "no speed was right, and the machine is loud in {loud} of {looks} looks only:{told}"
+        );
+        // The tests' own output is kept back where they pass.
+        let mut err = std::io::stderr();
+        let line = format!("NOT CHECKED, a loud machine ({loud} of {looks} looks):{told}\n");
+        err.write_all(line.as_bytes()).unwrap();
+    }
 }
 
 #[test]
 fn each_speed_is_what_it_says_and_full_speed_takes_nothing() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut loudness = Loudness::default();
     // Anew each time: what a wake-up costs, to which it is calibrated, changes with the host.
     // A wrong lever is wrong every time.
-    let right = attempt(40, || {
+    let right = attempt(60, || {
         let mut lever = start(Emulation::default());
         let ([middle, base], spread) = speeds(&mut lever);
-        if (middle - 0.825).abs() < 0.08 && (base - 0.65).abs() < 0.05 {
+        let is_near = |measured: f64, expected: f64| (measured / expected - 1.0).abs() <= TOLERANCE;
+        if is_near(middle, 0.825) && is_near(base, 0.65) {
             return Ok(lever);
         }
+        drop(lever);
+        let why = format!("speeds are {middle:.3} and {base:.3}");
+        loudness.look(&why);
         Err(Missed {
-            why: format!("speeds are {middle:.3} and {base:.3}"),
-            is_even: spread < 0.3,
+            why,
+            is_even: spread < SPREAD_MAX,
         })
     });
-    let mut lever = right.unwrap_or_else(|| start(Emulation::default()));
+    let mut lever = right.unwrap_or_else(|| {
+        loudness.require();
+        start(Emulation::default())
+    });
     assert!(lever.lever().is_emulated && lever.lever().about.starts_with("EMULATED"));
     let slow = lever.totals().periods;
     lever.apply(Speed::Base).unwrap();
@@ -285,22 +350,22 @@ fn a_cpu_is_imitated_once() {
 #[test]
 fn a_speed_that_stays_off_is_refused_and_the_cpu_is_free_again() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut refusals = 0;
-    while refusals < 2 {
-        let emulation = Emulation::default();
-        let cpus = [last_cpu()];
-        match Emulated::start_measured(&cpus, &Asked::default(), emulation, &mut SameGauge) {
-            Err(ControlError::Unavailable { why, .. }) if why.contains("another bobtail") => {
-                std::thread::sleep(Duration::from_millis(50));
-            }
-            Err(ControlError::Off {
-                expected, measured, ..
-            }) => {
-                assert!((expected - 0.65).abs() < 0.001, "{expected}");
-                assert_eq!(measured, 1.0);
-                refusals += 1;
-            }
-            outcome => panic!("{:?}", outcome.map(drop)),
-        }
+    for _ in 0..2 {
+        let (expected, measured) = off_by(&mut SameGauge, Asked::default()).unwrap();
+        assert!((expected - 0.65).abs() < 0.001, "{expected}");
+        assert_eq!(measured, 1.0);
+    }
+}
+
+/// The speed that was expected and the one that was found, of a start that is refused for that.
+fn off_by(gauge: &mut dyn Gauge, asked: Asked) -> Option<(f64, f64)> {
+    let emulation = Emulation::default();
+    let start = || Emulated::start_measured(&[last_cpu()], &asked, emulation, gauge);
+    match once_free(start) {
+        Ok(_) => None,
+        Err(ControlError::Off {
+            expected, measured, ..
+        }) => Some((expected, measured)),
+        Err(error) => panic!("{error}"),
     }
 }
