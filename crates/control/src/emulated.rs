@@ -69,6 +69,19 @@ pub struct Emulation {
     pub period_ns: u64,
     /// How long a change takes, as on a real lever; 0 is as fast as it goes.
     pub latency_ns: u64,
+    pub between: Between,
+}
+
+/// What will be asked for between base and peak, which is checked then as base is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Between {
+    /// Nothing.
+    Nothing,
+    /// This frequency, in kHz.
+    Khz(u32),
+    /// Nobody knows yet: the middle stands for all.
+    #[default]
+    Any,
 }
 
 impl Default for Emulation {
@@ -77,6 +90,7 @@ impl Default for Emulation {
             full_khz: FULL_KHZ,
             period_ns: PERIOD_MIN_NS,
             latency_ns: 0,
+            between: Between::default(),
         }
     }
 }
@@ -95,15 +109,15 @@ pub struct Emulated {
 }
 
 impl Emulated {
-    /// Starts the threads on these CPUs and calibrates them, all at once, which takes half a
-    /// second to two and slows these CPUs meanwhile; they are parked afterwards.
+    /// Starts the threads on these CPUs, calibrates them at base and checks the other speeds that
+    /// they will be at, all at once, which takes a second to two and slows these CPUs meanwhile;
+    /// they are parked afterwards.
     ///
     /// # Errors
     ///
     /// When the values make no sense, the process may not have real-time threads
     /// (`CAP_SYS_NICE`, and no CPU group of its own under `CONFIG_RT_GROUP_SCHED`), another one
-    /// imitates one of these CPUs, or the speed
-    /// is off by more than 7 % in each of three attempts.
+    /// imitates one of these CPUs, or a speed is off by more than 7 % in each of three attempts.
     pub fn start(cpus: &[u32], asked: &Asked, emulation: Emulation) -> Result<Self, ControlError> {
         Self::start_measured(cpus, asked, emulation, &mut calibration::gauge())
     }
@@ -214,6 +228,27 @@ impl Emulated {
         sum
     }
 
+    /// The speeds besides base that it will be at and at which time is taken away; as far as that
+    /// is known.
+    fn others_khz(&self) -> Vec<u32> {
+        let Range {
+            base,
+            peak,
+            lowest,
+            highest,
+            ..
+        } = self.lever.range;
+        let between = match self.emulation.between {
+            Between::Nothing => None,
+            Between::Khz(khz) => Some(khz.clamp(lowest, highest)),
+            Between::Any => Some(base.midpoint(peak)),
+        };
+        let mut others: Vec<u32> = between.into_iter().chain([peak]).collect();
+        others.retain(|&khz| khz != base && self.permille(khz) < FULL_PERMILLE);
+        others.dedup();
+        others
+    }
+
     fn permille(&self, khz: u32) -> u32 {
         let permille =
             u64::from(khz) * u64::from(FULL_PERMILLE) / u64::from(self.emulation.full_khz);
@@ -252,13 +287,8 @@ impl Actuator for Emulated {
     /// Stricter than of a real lever: an experiment relies on the speed that it was told.
     fn self_test(&mut self, gauge: &mut dyn Gauge) -> Result<SelfTest, ControlError> {
         let (expected, measured) = self.measure(gauge, self.lever.range.base)?;
-        if (measured / expected - 1.0).abs() > TOLERANCE {
-            return Err(ControlError::Off {
-                lever: KIND,
-                expected,
-                measured,
-            });
-        }
+        require_near(expected, measured)?;
+        self.check_others(gauge)?;
         Ok(SelfTest {
             expected: Some(1.0 / expected),
             measured: Some(1.0 / measured),
@@ -273,12 +303,25 @@ impl Drop for Emulated {
     }
 }
 
+/// That a speed, as a share of full speed, is the one expected.
+fn require_near(expected: f64, measured: f64) -> Result<(), ControlError> {
+    if (measured / expected - 1.0).abs() <= TOLERANCE {
+        return Ok(());
+    }
+    Err(ControlError::Off {
+        lever: KIND,
+        expected,
+        measured,
+    })
+}
+
 fn check(emulation: &Emulation) -> Result<(), ControlError> {
     let refuse = |why: String| Err(ControlError::Unavailable { lever: KIND, why });
     let Emulation {
         full_khz,
         period_ns,
         latency_ns,
+        between: _,
     } = *emulation;
     if !(100_000..=10_000_000).contains(&full_khz) {
         return refuse(format!("{full_khz} kHz is no frequency from 0.1 to 10 GHz"));

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use bobtail_control::emulated::{Emulated, Emulation};
+use bobtail_control::emulated::{Between, Emulated, Emulation};
 use bobtail_control::gauge::{Effort, Gauge, WorkGauge};
 use bobtail_control::topology::cpus_online;
 use bobtail_control::{Actuator, Asked, ControlError, Host, LeverKind};
@@ -351,15 +351,33 @@ fn a_cpu_is_imitated_once() {
 fn a_speed_that_stays_off_is_refused_and_the_cpu_is_free_again() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     for _ in 0..2 {
-        let (expected, measured) = off_by(&mut SameGauge, Asked::default()).unwrap();
+        let (expected, measured) = off_by(&mut SameGauge, Asked::default(), Between::Any).unwrap();
         assert!((expected - 0.65).abs() < 0.001, "{expected}");
         assert_eq!(measured, 1.0);
     }
 }
 
+/// A CPU that is right at base and as slow at any other speed but the full one, as where waking up
+/// takes longer than a piece.
+struct SlowGauge {
+    calls: usize,
+}
+
+impl Gauge for SlowGauge {
+    fn rate(&mut self, _: LeverKind, _: &[u32], _: Effort) -> Result<f64, ControlError> {
+        // Full speed and another one in nine pairs each: what waking up takes, base, one more.
+        let (measured, is_full) = (self.calls / 18 % 3, self.calls.is_multiple_of(2));
+        self.calls += 1;
+        Ok(if is_full || measured == 0 { 1.0 } else { 0.65 })
+    }
+}
+
 /// The speed that was expected and the one that was found, of a start that is refused for that.
-fn off_by(gauge: &mut dyn Gauge, asked: Asked) -> Option<(f64, f64)> {
-    let emulation = Emulation::default();
+fn off_by(gauge: &mut dyn Gauge, asked: Asked, between: Between) -> Option<(f64, f64)> {
+    let emulation = Emulation {
+        between,
+        ..Emulation::default()
+    };
     let start = || Emulated::start_measured(&[last_cpu()], &asked, emulation, gauge);
     match once_free(start) {
         Ok(_) => None,
@@ -368,4 +386,28 @@ fn off_by(gauge: &mut dyn Gauge, asked: Asked) -> Option<(f64, f64)> {
         }) => Some((expected, measured)),
         Err(error) => panic!("{error}"),
     }
+}
+
+#[test]
+fn a_speed_that_will_be_held_is_checked_as_base_is() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let off_by = |between, peak| {
+        let asked = Asked {
+            peak,
+            ..Asked::default()
+        };
+        let off = off_by(&mut SlowGauge { calls: 0 }, asked, between);
+        off.map(|(expected, _)| (expected * 1000.0).round())
+    };
+    assert_eq!(off_by(Between::Khz(3_000_000), None), Some(750.0));
+    assert_eq!(off_by(Between::Any, None), Some(825.0));
+    // A peak below full speed is one, too.
+    assert_eq!(off_by(Between::Nothing, Some(3_200_000)), Some(800.0));
+    assert_eq!(off_by(Between::Nothing, None), None);
+    assert_eq!(off_by(Between::Khz(4_000_000), None), None);
+    // By a test of a lever that was right when it started, too, which begins at base.
+    let mut lever = start(Emulation::default());
+    let told = lever.self_test(&mut SlowGauge { calls: 18 });
+    let told = told.unwrap_err().to_string();
+    assert!(told.contains("expected 0.825"), "{told}");
 }

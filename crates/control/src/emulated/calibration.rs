@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use crate::emulated::thief::period_ns;
-use crate::emulated::{Emulated, FULL_PERMILLE, KIND, TOLERANCE};
+use crate::emulated::{Emulated, FULL_PERMILLE, KIND, require_near};
 use crate::error::ControlError;
 use crate::gauge::{Effort, Gauge, WorkGauge};
 use crate::lever::Domain;
@@ -39,7 +39,7 @@ impl Emulated {
     ///
     /// # Errors
     ///
-    /// [`ControlError::Off`] when the speed is not what it should be in the end.
+    /// [`ControlError::Off`] when a speed is not what it should be in the end.
     pub(crate) fn calibrate(&mut self, gauge: &mut dyn Gauge) -> Result<(), ControlError> {
         let base = self.lever.range.base;
         if self.permille(base) == FULL_PERMILLE {
@@ -65,14 +65,22 @@ impl Emulated {
             outcome = self.measure(gauge, base);
         }
         let (expected, measured) = outcome?;
-        if (measured / expected - 1.0).abs() <= TOLERANCE {
-            return Ok(());
+        require_near(expected, measured)?;
+        self.check_others(gauge)
+    }
+
+    /// Checks the speeds besides base, from which alone the correction comes: a faster one takes
+    /// smaller pieces, of which waking up is a larger part.
+    ///
+    /// # Errors
+    ///
+    /// [`ControlError::Off`] for the first that is not what it should be.
+    pub(super) fn check_others(&mut self, gauge: &mut dyn Gauge) -> Result<(), ControlError> {
+        for khz in self.others_khz() {
+            let (expected, measured) = self.measure(gauge, khz)?;
+            require_near(expected, measured)?;
         }
-        Err(ControlError::Off {
-            lever: KIND,
-            expected,
-            measured,
-        })
+        Ok(())
     }
 
     /// Finds what waking up takes without any spinning, of which each piece is to be more.

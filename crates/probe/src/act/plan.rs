@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use bobtail_control::emulated::{Emulated, Emulation};
+use bobtail_control::emulated::{Between, Emulated, Emulation};
 use bobtail_control::group::CpuGroup;
 use bobtail_control::topology::parse_list;
 use bobtail_control::{Actuator, Asked, ControlError, Host, Lever, LeverKind, Range, Unit};
@@ -144,6 +144,21 @@ fn require_in_range(policy: &Policy, range: &Range) -> Result<(), Refusal> {
     Err(Refusal::new("BOBTAIL_LEVER_RANGE", message))
 }
 
+/// What the plan imitates, with the frequency that the policy holds, which is checked before it is
+/// relied on. Others than `static` know base and peak alone.
+fn emulation_for(plan: &Plan, policy: &Policy) -> Emulation {
+    let between = match policy {
+        Policy::Static(StaticSpeed {
+            speed: Speed::Khz(khz),
+        }) => Between::Khz(*khz),
+        _ => Between::Nothing,
+    };
+    Emulation {
+        between,
+        ..plan.emulation
+    }
+}
+
 fn open(plan: &Plan, policy: &Policy) -> Result<Box<dyn Actuator>, Refusal> {
     let refuse = |error: ControlError| Refusal::new(error.code(), error.to_string());
     let asked = Asked {
@@ -170,7 +185,8 @@ fn open(plan: &Plan, policy: &Policy) -> Result<Box<dyn Actuator>, Refusal> {
         (LeverKind::Emulated, socket) if !plan.is_shared || socket.is_none() => {
             // First: a lever that slows a CPU is not for a process that nobody waits for.
             let tie = socket.map(connect).transpose()?;
-            let lever = Emulated::start(&cpus, &asked, plan.emulation).map_err(refuse)?;
+            let lever =
+                Emulated::start(&cpus, &asked, emulation_for(plan, policy)).map_err(refuse)?;
             Ok(match tie {
                 Some(tie) => Box::new(Tied::new(Box::new(lever), tie)),
                 None => Box::new(lever),
@@ -299,6 +315,19 @@ mod tests {
             );
             let bounds = "is not between the base of 2600000 kHz and the peak of 4000000 kHz";
             assert!(refused.message.ends_with(bounds), "{}", refused.message);
+        }
+    }
+
+    #[test]
+    fn a_frequency_that_is_held_is_known_before_the_lever_starts() {
+        let plan = Plan::default();
+        let held = |policy: &str| {
+            let policy = policy.parse().expect("a policy");
+            emulation_for(&plan, &policy).between
+        };
+        assert_eq!(held("static:3.3"), Between::Khz(3_300_000));
+        for policy in ["static:base", "static:peak", "combined", "deadline"] {
+            assert_eq!(held(policy), Between::Nothing, "{policy}");
         }
     }
 
