@@ -16,7 +16,8 @@ struct Loop {
     totals: LoopTotals,
 }
 
-/// What the loops are drawn for; the defaults follow from recordings of services.
+/// What the loops are drawn for; the defaults follow from recordings of services, and are held to
+/// other loops (`deadline_shipped.rs`).
 const DRAWN_FOR: [(&str, f64); 3] = [("of-combined", 0.7), ("at-least", 0.0), ("chance", 0.4)];
 
 impl Loop {

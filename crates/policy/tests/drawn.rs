@@ -5,16 +5,10 @@
 //! `events=4x50us` as many events of that length.
 
 use bobtail_policy::{Collection, CollectionKind, LeverFacts, Policy, Reading, Reasons, Speed};
+use duration::ns;
 
-fn ns(text: &str) -> u64 {
-    let digits = text.trim_end_matches(char::is_alphabetic);
-    let scale = match &text[digits.len()..] {
-        "us" => 1_000,
-        "ms" => 1_000_000,
-        other => panic!("unit {other} in {text}"),
-    };
-    digits.parse::<u64>().unwrap() * scale
-}
+#[path = "support/duration.rs"]
+mod duration;
 
 fn times(text: &str) -> (u64, &str) {
     let (count, each) = text.split_once('x').unwrap();
