@@ -37,9 +37,16 @@ fn settings_have_defaults_and_every_policy_writes_all_of_them() {
     }
 }
 
+/// Holds refusals to what they say of what, where, and what would be right.
+fn check_refusals(cases: &[(&str, &str)]) {
+    for (text, expected) in cases {
+        assert_eq!(refused(text), *expected);
+    }
+}
+
 #[test]
-fn a_refusal_says_what_where_and_what_would_be_right() {
-    let cases = [
+fn a_policy_that_there_is_not_is_told_with_those_that_there_are() {
+    check_refusals(&[
         (
             "rubick",
             "policy \"rubick\", character 1: there is no policy \"rubick\"; \
@@ -50,6 +57,12 @@ fn a_refusal_says_what_where_and_what_would_be_right() {
             "policy \"rubik:tail=99\", character 1: rubik is for replays only (bobtail whatif \
              --policy rubik); live there are static, gc-boost, queue-boost, combined, deadline",
         ),
+    ]);
+}
+
+#[test]
+fn a_value_that_a_setting_does_not_take_is_told_with_what_it_takes() {
+    check_refusals(&[
         (
             "queue-boost:k=0.5",
             "policy \"queue-boost:k=0.5\", character 15: k is \"0.5\", not a number from 1 to 100",
@@ -84,6 +97,12 @@ fn a_refusal_says_what_where_and_what_would_be_right() {
             "policy \"deadline:collections=some\", character 22: \
              collections is \"some\", not late or all",
         ),
+    ]);
+}
+
+#[test]
+fn a_setting_that_there_is_not_or_twice_is_told_with_its_place() {
+    check_refusals(&[
         (
             "gc-boost:k=2",
             "policy \"gc-boost:k=2\", character 10: gc-boost has no setting \"k\"; \
@@ -97,6 +116,12 @@ fn a_refusal_says_what_where_and_what_would_be_right() {
             "gc-boost:é,x",
             "policy \"gc-boost:é,x\", character 10: \"é\" is no setting: they read KEY=VALUE",
         ),
+    ]);
+}
+
+#[test]
+fn a_speed_that_is_none_is_told_with_what_is_one() {
+    check_refusals(&[
         (
             "static",
             "policy \"static\", character 7: \
@@ -111,10 +136,7 @@ fn a_refusal_says_what_where_and_what_would_be_right() {
             "static:2.6,k=1",
             "policy \"static:2.6,k=1\", character 12: static has no setting \"k\"; it has none",
         ),
-    ];
-    for (text, expected) in cases {
-        assert_eq!(refused(text), expected);
-    }
+    ]);
 }
 
 proptest! {
