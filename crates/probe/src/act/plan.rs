@@ -90,13 +90,7 @@ fn start(plan: &Plan, policy: Policy) -> Result<(Lever, String), Refusal> {
             .unwrap_or_else(|| lever.kind.assumed_latency_ns()),
     };
     let told = tell_in(plan.told.as_deref())?;
-    let driver = Driver::new(
-        policy,
-        facts,
-        actuator,
-        told,
-        Looks::within(plan.budget),
-    );
+    let driver = Driver::new(policy, facts, actuator, told, Looks::within(plan.budget));
     let thread = std::thread::Builder::new()
         .name("bobtail-act".into())
         .stack_size(128 << 10);
