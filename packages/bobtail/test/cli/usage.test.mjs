@@ -1,9 +1,10 @@
 /** Wrong command lines: one line on stderr, nothing on stdout, a code of their own. */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { makeFolder, runBobtail } from './run-bobtail.mjs';
+import { makeFolder, PACKAGE, runBobtail } from './run-bobtail.mjs';
 
 const CASES = [
   [['recrod'], 64, "bobtail: unknown command 'recrod' (Did you mean record?)"],
@@ -67,4 +68,23 @@ test('--help is an answer', async () => {
   assert.equal(result.code, 0);
   assert.match(result.stdout, /--on-port/);
   assert.equal(result.stderr, '');
+});
+
+test('the command that npm links is there before anything is built, and says so', (t) => {
+  const { bin, version } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
+  const { status } = spawnSync('git', ['ls-files', '--error-unmatch', bin.bobtail], {
+    cwd: PACKAGE,
+  });
+  assert.equal(status, 0, 'npm makes no command of a file that is not there when it installs');
+  const folder = makeFolder(t);
+  const link = join(folder, 'bobtail');
+  symlinkSync(join(PACKAGE, bin.bobtail), link);
+  const built = spawnSync(link, ['--version'], { encoding: 'utf8' });
+  assert.deepEqual([built.stdout, built.stderr], [`${version}\n`, '']);
+  const alone = join(folder, 'package', bin.bobtail);
+  mkdirSync(join(alone, '..'), { recursive: true });
+  cpSync(join(PACKAGE, bin.bobtail), alone);
+  const unbuilt = spawnSync(alone, ['--version'], { encoding: 'utf8' });
+  assert.deepEqual([unbuilt.status, unbuilt.stdout], [70, '']);
+  assert.match(unbuilt.stderr, /^bobtail: not built yet: npm run build \(no .*main\.js\)\n$/);
 });
