@@ -36,12 +36,8 @@ const EVENTS: u32 = 256;
 /// now and then that is not.
 const LATE_MIN: f64 = 0.001;
 
-/// Of what Combined would boost, what `at-least` may come to. What is boosted is more than what is
-/// aimed at, since turns are boosted that do not become late, and the turns after late ones: from
-/// 0.9 of Combined's came more than Combined's.
-const AT_LEAST_MAX: f64 = 0.7;
-/// How much steeper than itself the aim falls with what was boosted beyond the budget.
-const AIM_POWER: i32 = 3;
+/// Of what Combined would boost, what `at-least` may come to.
+const AT_LEAST_MAX: f64 = 0.9;
 /// When so many times the budget are spent, and as much as Combined would, no turn is boosted until
 /// that is less. Where all turns are alike each gets to the age that the longest get to, and the
 /// aim, which is an age, has no say.
@@ -70,7 +66,7 @@ pub struct Deadline {
     pub share: f64,
     /// And at most this part of what Combined would boost.
     pub of_combined: f64,
-    /// But this share of all time may be aimed at, up to seven tenths of what Combined would boost.
+    /// But this share of all time may be aimed at, up to nine tenths of what Combined would boost.
     pub at_least: f64,
     /// A turn is boosted when it gets to the deadline at least so probably.
     pub chance: f64,
@@ -281,11 +277,11 @@ impl DeadlineDecider {
         become_ns >= self.ages.turning_ns(self.aim(), self.policy.chance)
     }
 
-    /// The share of late work that it aims at: less by the third power while more of all work is
-    /// boosted than may be, so that a loop which hardly keeps up is not boosted most of the time.
+    /// The share of late work that it aims at: less by the square while more of all work is boosted
+    /// than may be, so that a loop which hardly keeps up is not boosted most of the time.
     fn aim(&self) -> f64 {
         let share = self.budget();
-        share / (self.boosted.get() / share).max(1.0).powi(AIM_POWER)
+        share / (self.boosted.get() / share).max(1.0).powi(2)
     }
 
     /// The share of all work that is boosted at most, but for collections.

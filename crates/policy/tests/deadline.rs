@@ -330,7 +330,7 @@ fn it_gets_by_with_a_part_of_what_combined_would_boost() {
 fn where_combined_boosts_little_a_share_of_all_time_is_boosted_but_less_than_combined_would() {
     let part = |settings: &str| part_of_halving_turns(&format!("deadline:{settings}"));
     // The loop works a millisecond of five, and Combined boosts some 2 % of that.
-    let (few, most) = (part("of-combined=0.3"), part("of-combined=0.7"));
+    let (few, most) = (part("of-combined=0.3"), part("of-combined=0.9"));
     assert_eq!(part("of-combined=0.3,at-least=0.0001"), few);
     assert_eq!(part("of-combined=0.3,at-least=0.1"), most);
     let between = part("of-combined=0.3,at-least=0.002");
