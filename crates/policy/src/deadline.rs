@@ -281,7 +281,8 @@ impl DeadlineDecider {
     /// than may be, so that a loop which hardly keeps up is not boosted most of the time.
     fn aim(&self) -> f64 {
         let share = self.budget();
-        share / (self.boosted.get() / share).max(1.0).powi(2)
+        let over = (self.boosted.get() / share).max(1.0);
+        share / (over * over)
     }
 
     /// The share of all work that is boosted at most, but for collections.
