@@ -67,7 +67,7 @@ function makeTree() {
     `users = [${process.getuid()}]`,
     `levers = ["${LEVER}"]`,
   ];
-  writeFileSync(config, `${lines.join('\n')}\n`);
+  writeFileSync(config, `${lines.join('\n')}\n`, { mode: 0o644 });
 }
 
 const isBase = () => readFileSync(knob, 'utf8').trim() === BASE;

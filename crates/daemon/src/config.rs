@@ -6,6 +6,7 @@
 
 mod files;
 mod read;
+mod trusted;
 mod values;
 
 use std::path::{Path, PathBuf};
@@ -20,6 +21,18 @@ use thiserror::Error;
 pub enum ConfigError {
     #[error("{}: {cause}", path.display())]
     Unreadable { path: PathBuf, cause: String },
+    #[error(
+        "{} belongs to user {uid}, neither root nor the user of this bobtaild: its owner can grant \
+         himself every lever",
+        path.display()
+    )]
+    Foreign { path: PathBuf, uid: u32 },
+    #[error(
+        "{} has mode {mode:04o}: {} can grant themselves every lever by it",
+        path.display(),
+        trusted::who_may_write(*mode)
+    )]
+    Writable { path: PathBuf, mode: u32 },
     #[error("{}:{line}: {key}: {what}", path.display())]
     Wrong {
         path: PathBuf,
@@ -78,17 +91,13 @@ pub struct Rule {
 }
 
 impl Config {
-    /// Reads a configuration file.
+    /// Reads a configuration file that nobody can have written but its administrator.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong, with its line and key.
+    /// The first thing that is wrong, with its line and key; or who else may write the file.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path).map_err(|cause| ConfigError::Unreadable {
-            path: path.to_owned(),
-            cause: cause.to_string(),
-        })?;
-        Self::parse(path, &text)
+        Self::parse(path, &trusted::read(path)?)
     }
 
     /// Likewise from its text; `path` is only for the error.

@@ -45,7 +45,7 @@ for `bobtail boost` and `bobtail doctor`, which start a bobtaild of their own:
 
 exit codes: 0 ended as asked, all levers back; 64 wrong usage; 70 a fault; 73 no socket, journal
 or lock to be had; 74 the journal is damaged or not safe; 75 another bobtaild is running;
-77 a lever could not be put back; 78 the configuration is wrong
+77 a lever could not be put back; 78 the configuration is wrong, or others may write it
 ";
 
 /// What it is to do instead of serving, of which a command line names one.
@@ -176,6 +176,10 @@ fn run(options: Options) -> (u8, String) {
     };
     config.socket = options.socket.unwrap_or(config.socket);
     config.journal = options.journal.unwrap_or(config.journal);
+    // Those of the configuration are absolute.
+    if let Some((key, what)) = config.relative() {
+        return (64, format!("--{key}: {what}"));
+    }
     if let Some(what) = config.clash() {
         return (78, format!("{}: {what}", path.display()));
     }

@@ -43,9 +43,9 @@ fn a_configuration_is_checked_without_touching_anything() {
     let folder = folder::Folder::new();
     let path = folder.0.join("b.toml");
     let check = || bobtaild(&["--check-config", "--config", path.to_str().unwrap()]);
-    fs::write(&path, "").unwrap();
+    folder.write("b.toml", "");
     assert_eq!(check().status.code(), Some(0));
-    fs::write(&path, "\nallow = 3").unwrap();
+    folder.write("b.toml", "\nallow = 3");
     let output = check();
     assert_eq!(output.status.code(), Some(78));
     let line = format!("bobtaild: {}:2: allow: is not a list\n", path.display());
@@ -58,8 +58,7 @@ fn a_configuration_is_checked_without_touching_anything() {
 #[test]
 fn what_checks_and_what_guards_are_not_asked_for_at_once() {
     let folder = folder::Folder::new();
-    let path = folder.0.join("b.toml");
-    fs::write(&path, "").unwrap();
+    let path = folder.write("b.toml", "");
     let config = ["--config", path.to_str().unwrap()];
     for (one, other) in [
         ("--check-config", "--stand-guard"),
@@ -82,10 +81,9 @@ fn what_checks_and_what_guards_are_not_asked_for_at_once() {
 #[test]
 fn files_that_are_one_are_refused_however_they_are_named() {
     let folder = folder::Folder::new();
-    let path = folder.0.join("b.toml");
     let journal = folder.0.join("state.json");
     let socket = folder.0.join("state.new");
-    fs::write(&path, format!("journal = {journal:?}")).unwrap();
+    let path = folder.write("b.toml", &format!("journal = {journal:?}"));
     let check = |socket: &Path| {
         let (path, socket) = (path.to_str().unwrap(), socket.to_str().unwrap());
         bobtaild(&["--check-config", "--config", path, "--socket", socket])
@@ -111,8 +109,7 @@ fn a_journal_that_is_a_pipe_is_refused_and_not_waited_for() {
     let folder = folder::Folder::new();
     let journal = folder.0.join("state.json");
     mkfifo(&journal, Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
-    let path = folder.0.join("b.toml");
-    fs::write(&path, format!("journal = {journal:?}")).unwrap();
+    let path = folder.write("b.toml", &format!("journal = {journal:?}"));
     let output = bobtaild(&["--restore", "--config", path.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(74));
     let line = format!(
@@ -120,6 +117,28 @@ fn a_journal_that_is_a_pipe_is_refused_and_not_waited_for() {
         journal.display()
     );
     assert_eq!(String::from_utf8(output.stderr).unwrap(), line);
+}
+
+#[test]
+fn a_path_that_depends_on_where_one_is_is_refused_as_in_the_configuration() {
+    let folder = folder::Folder::new();
+    let path = folder.write("b.toml", "");
+    for (option, value) in [
+        ("--socket", "rel"),
+        ("--journal", "rel/j.json"),
+        ("--socket", ""),
+    ] {
+        for order in [&[][..], &["--check-config"], &["--restore"]] {
+            let mut command = Command::new("timeout");
+            command.arg("20").arg(env!("CARGO_BIN_EXE_bobtaild"));
+            let command = command.arg("--config").arg(&path).args([option, value]);
+            let output = command.args(order).current_dir(&folder.0).output().unwrap();
+            assert_eq!(output.status.code(), Some(64), "{order:?}");
+            let line = format!("bobtaild: {option}: \"{value}\" is not an absolute path\n");
+            assert_eq!(String::from_utf8(output.stderr).unwrap(), line);
+        }
+    }
+    assert_eq!(folder.names(), ["b.toml"]);
 }
 
 #[test]

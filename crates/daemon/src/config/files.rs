@@ -9,6 +9,13 @@ use super::Config;
 use crate::{journal, lock};
 
 impl Config {
+    /// Which of the files depends on where this process happens to be, and that it must not.
+    pub fn relative(&self) -> Option<(&'static str, String)> {
+        let files = [("socket", &self.socket), ("journal", &self.journal)];
+        let (key, path) = files.into_iter().find(|(_, path)| !path.is_absolute())?;
+        Some((key, format!("{path:?} is not an absolute path")))
+    }
+
     /// Which two of the files are one; none where all differ.
     pub fn clash(&self) -> Option<String> {
         let Self {

@@ -62,15 +62,10 @@ fn read(document: &DeTable) -> Result<Config, Wrong> {
             _ => return Err(unknown(key, name)),
         }
     }
-    for (key, path) in [("socket", &config.socket), ("journal", &config.journal)] {
-        if !path.is_absolute() {
-            let at = document.get(key).map_or(0, |value| value.span().start);
-            return Err(Wrong {
-                at,
-                key: key.to_owned(),
-                what: format!("\"{}\" is not an absolute path", path.display()),
-            });
-        }
+    if let Some((key, what)) = config.relative() {
+        let at = document.get(key).map_or(0, |value| value.span().start);
+        let key = key.to_owned();
+        return Err(Wrong { at, key, what });
     }
     if let Some(what) = config.clash() {
         let named = ["journal", "socket"]

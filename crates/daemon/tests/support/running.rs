@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
@@ -36,7 +37,11 @@ impl Site {
 
     /// Likewise of so many CPUs, each with a clock of its own.
     pub fn with_cpus(count: u32, more: &str) -> Self {
-        let folder = Folder::new();
+        Self::in_folder(Folder::new(), count, more)
+    }
+
+    /// Likewise, in a folder that there is.
+    pub fn in_folder(folder: Folder, count: u32, more: &str) -> Self {
         let kernel = FakeKernel::with_cpus(count);
         (0..count).for_each(|cpu| kernel.cpufreq(&FakePolicy::of_cpu(cpu)));
         kernel.write_to(&folder.0).unwrap();
@@ -55,6 +60,8 @@ impl Site {
             site.journal()
         );
         fs::write(site.config(), config).unwrap();
+        // Whatever this user lets others write by default.
+        fs::set_permissions(site.config(), fs::Permissions::from_mode(0o644)).unwrap();
         site
     }
 
