@@ -5,11 +5,12 @@
 
 use std::io;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bobtail_control::LeverKind;
 use bobtail_policy::Speed;
+use nix::errno::Errno;
 use thiserror::Error;
 
 use crate::protocol::{
@@ -21,7 +22,9 @@ use crate::socket::{self, Buffer};
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    #[error("bobtaild: {0}")]
+    #[error("cannot connect to {}: {}", path.display(), plain(cause))]
+    Connect { path: PathBuf, cause: io::Error },
+    #[error("bobtaild: {}", plain(.0))]
     Io(#[from] io::Error),
     #[error("bobtaild refuses: {refusal}{}", errno(*detail))]
     Refused { refusal: Refusal, detail: u32 },
@@ -32,7 +35,7 @@ pub enum ClientError {
     Frame(#[from] FrameError),
     #[error("bobtaild answers something else")]
     OtherAnswer,
-    #[error("bobtaild has ended the connection")]
+    #[error("bobtaild has closed the connection")]
     Ended,
     #[error("bobtaild does not answer within {} ms", .0.as_millis())]
     NoAnswer(Duration),
@@ -44,8 +47,24 @@ fn errno(detail: u32) -> String {
         errno if errno == nix::libc::EBUSY as u32 => {
             " (another process holds it, such as a second bobtail)".to_owned()
         }
-        errno => format!(" ({})", io::Error::from_raw_os_error(errno as i32)),
+        errno => format!(" ({})", Errno::from_raw(errno as i32).desc()),
     }
+}
+
+/// The system's message without the number of the error.
+fn plain(cause: &io::Error) -> String {
+    match cause.raw_os_error() {
+        Some(errno) => Errno::from_raw(errno).desc().to_owned(),
+        None => cause.to_string(),
+    }
+}
+
+/// Whether the other end of a connection is closed, as a call on this end tells it.
+fn is_closed(cause: &io::Error) -> bool {
+    matches!(
+        cause.kind(),
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+    )
 }
 
 /// What came of a request that was not waited for.
@@ -88,7 +107,10 @@ impl Client {
         let patience = patience.max(Duration::from_millis(1));
         let stream = socket::connect_to(path, patience).map_err(|cause| match cause.kind() {
             io::ErrorKind::WouldBlock => ClientError::NoAnswer(patience),
-            _ => cause.into(),
+            _ => ClientError::Connect {
+                path: path.to_owned(),
+                cause,
+            },
         })?;
         stream.set_read_timeout(Some(patience))?;
         let mut client = Self {
@@ -241,8 +263,25 @@ impl Client {
         // 0 is the daemon's own, for what nobody asked.
         self.sequence = self.sequence.checked_add(1).unwrap_or(1);
         let frame = request.encode(self.sequence, is_silent);
-        socket::send_frame(&self.stream, frame.bytes())?;
-        Ok(())
+        socket::send_frame(&self.stream, frame.bytes()).map_err(|cause| match is_closed(&cause) {
+            true => self.last_word(),
+            false => cause.into(),
+        })
+    }
+
+    /// Why a daemon has closed the connection, where it said so: what it sent before can be read.
+    fn last_word(&self) -> ClientError {
+        loop {
+            match self.receive_once(false) {
+                Ok((Answer::Refused { refusal, detail }, _)) if refusal.ends_connection() => {
+                    return ClientError::Refused { refusal, detail };
+                }
+                // Of earlier requests; or what the call before has told already.
+                Ok(_) => {}
+                Err(ClientError::Io(cause)) if is_closed(&cause) => {}
+                Err(_) => return ClientError::Ended,
+            }
+        }
     }
 
     fn ask_for(&mut self, request: Request) -> Result<Answer, ClientError> {
@@ -275,11 +314,86 @@ impl Client {
     }
 
     fn receive(&mut self, can_wait: bool) -> Result<(Answer, u32), ClientError> {
+        match self.receive_once(can_wait) {
+            // It left requests unread, which the kernel tells before what it sent.
+            Err(ClientError::Io(cause)) if is_closed(&cause) => self.receive_once(false),
+            received => received,
+        }
+    }
+
+    fn receive_once(&self, can_wait: bool) -> Result<(Answer, u32), ClientError> {
         let mut buffer: Buffer = [0; MAX_FRAME_BYTES + 1];
         let bytes = socket::receive_frame(&self.stream, &mut buffer, can_wait)?;
         if bytes.is_empty() {
             return Err(ClientError::Ended);
         }
         Ok(Answer::decode(bytes)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
+
+    use super::*;
+    use crate::protocol::Frame;
+    use crate::socket::send_frame;
+
+    fn connected() -> (Client, UnixStream) {
+        let flags = SockFlag::SOCK_CLOEXEC;
+        let pair = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags);
+        let (stream, daemon) = pair.expect("a pair");
+        let client = Client {
+            stream: stream.into(),
+            sequence: 0,
+            patience: Duration::from_secs(60),
+            unasked: None,
+            heartbeat_timeout: Duration::ZERO,
+        };
+        (client, daemon.into())
+    }
+
+    /// A client whose daemon has said this and closed, over a frame that it had not read or none.
+    fn hung_up_on(said: &[Frame], has_unread: bool) -> Client {
+        let (mut client, daemon) = connected();
+        if has_unread {
+            client.beat().expect("sent");
+        }
+        for frame in said {
+            send_frame(&daemon, frame.bytes()).expect("sent");
+        }
+        client
+    }
+
+    #[test]
+    fn who_is_hung_up_on_is_told_so_and_why_where_that_was_said() {
+        let refused = |refusal| Answer::Refused { refusal, detail: 0 }.encode(0);
+        let earlier = Answer::Lowered { claims: 1 }.encode(9);
+        let closed = "bobtaild has closed the connection";
+        let full = format!("bobtaild refuses: {}", Refusal::TooManyClients);
+        for has_unread in [false, true] {
+            for (said, expected) in [
+                (vec![], closed),
+                (vec![earlier, refused(Refusal::NoLever)], closed),
+                (vec![earlier, refused(Refusal::TooManyClients)], &full),
+            ] {
+                let told = hung_up_on(&said, has_unread).lower_all().unwrap_err();
+                assert_eq!(told.to_string(), expected, "{has_unread}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_said_before_the_end_is_read_also_by_who_does_not_ask() {
+        for has_unread in [false, true] {
+            let refusal = Refusal::Ending;
+            let farewell = Answer::Refused { refusal, detail: 0 }.encode(0);
+            let mut client = hung_up_on(&[farewell], has_unread);
+            let told = client.late_answer().expect("read").expect("a word");
+            let told = told.stands.unwrap_err().to_string();
+            assert_eq!(told, format!("bobtaild lets go: {refusal}"));
+            let told = client.late_answer().unwrap_err().to_string();
+            assert_eq!(told, "bobtaild has closed the connection");
+        }
     }
 }

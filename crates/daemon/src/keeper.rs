@@ -20,6 +20,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::Serialize;
 
 use crate::claimed::Claimed;
+use crate::client::{Client, ClientError};
 use crate::config::{Config, Rule};
 use crate::holdings::Raised;
 use crate::journal::{Journal, JournalError};
@@ -233,7 +234,12 @@ fn put_back_own(host: &Host, actuator: &mut dyn Actuator, error: &ControlError) 
 }
 
 /// What the bobtaild of a machine offers this process of a family, as `keep` tells it.
-pub fn offers(socket: &Path, family: &Family) -> String {
+///
+/// # Errors
+///
+/// That there is none, or it does not take this process: told once, not of each lever.
+pub fn offers(socket: &Path, family: &Family) -> Result<String, ClientError> {
+    drop(Client::connect(socket, PATIENCE)?);
     let cpu = allowed_cpu();
     let choice = family.best(&Host::default(), &Asked::default(), |kind| {
         let target = match kind {
@@ -246,9 +252,8 @@ pub fn offers(socket: &Path, family: &Family) -> String {
             ControlError::Unavailable { lever: kind, why }
         })
     });
-    line_of(&Chosen::of(choice, |lever| {
-        (lever.lever().about.clone(), None)
-    }))
+    let chosen = Chosen::of(choice, |lever| (lever.lever().about.clone(), None));
+    Ok(line_of(&chosen))
 }
 
 /// The first CPU on which this process may run.

@@ -43,9 +43,10 @@ for `bobtail boost` and `bobtail doctor`, which start a bobtaild of their own:
                    --imitate also the imitated frequency, which slows a CPU for a second
   --base N, --peak N, --full-khz N, --latency-ns N, --cpus LIST   how it is driven
 
-exit codes: 0 ended as asked, all levers back; 64 wrong usage; 70 a fault; 73 no socket, journal
-or lock to be had; 74 the journal is damaged or not safe; 75 another bobtaild is running;
-77 a lever could not be put back; 78 the configuration is wrong, or others may write it
+exit codes: 0 ended as asked, all levers back; 64 wrong usage; 69 no bobtaild at the socket of
+--offers; 70 a fault; 73 no socket, journal or lock to be had; 74 the journal is damaged or not
+safe; 75 another bobtaild is running; 77 a lever could not be put back; 78 the configuration is
+wrong, or others may write it
 ";
 
 /// What it is to do instead of serving, of which a command line names one.
@@ -218,7 +219,10 @@ fn for_a_command(options: Options) -> (u8, String) {
         None => None,
     };
     if let (Some(socket), Some(family)) = (&options.offers, &family) {
-        return (0, keeper::offers(socket, family));
+        return match keeper::offers(socket, family) {
+            Ok(answer) => (0, answer),
+            Err(error) => (69, error.to_string()),
+        };
     }
     let Some(folder) = options.keep else {
         return (

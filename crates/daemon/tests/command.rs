@@ -142,6 +142,23 @@ fn a_path_that_depends_on_where_one_is_is_refused_as_in_the_configuration() {
 }
 
 #[test]
+fn no_daemon_at_a_socket_is_told_once_with_its_path() {
+    let why = "cannot connect to /nowhere/b.sock: No such file or directory";
+    let output = bobtaild(&["--offers", "/nowhere/b.sock", "--lever", "auto"]);
+    assert_eq!(output.status.code(), Some(69));
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "");
+    let line = format!("bobtaild: {why}\n");
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), line);
+    let output = Command::new(env!("CARGO_BIN_EXE_bobtaild-ask"))
+        .args(["/nowhere/b.sock", "offer", "cpufreq-min-max", "0"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(69));
+    let line = format!("bobtaild-ask: {why}\n");
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), line);
+}
+
+#[test]
 fn a_unit_does_not_start_again_what_cannot_run() {
     let unit = include_str!("../../../packaging/bobtaild.service");
     let values = |key: &str| -> Vec<&str> {

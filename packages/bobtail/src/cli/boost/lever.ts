@@ -69,10 +69,16 @@ export async function findLever(
       const refused = lacksFrequencies(chosen, drive);
       return refused === undefined ? found(chosen, base, socket, whyNot) : { refused };
     }
-    reasons.push(`bobtaild: ${whyNot.join('; ')}`);
+    reasons.push(ofBobtaild(whyNot.join('; ')));
   }
   const what = word === 'auto' ? 'no lever on this host' : `no lever ${word} on this host`;
   return { refused: `${what} (${reasons.join('; ')})` };
+}
+
+/** A reason of the machine's bobtaild; one of its own lines begins with its name. */
+function ofBobtaild(reason: string): string {
+  const plain = reason.replace(/^bobtaild: /, '');
+  return plain.startsWith('bobtaild ') ? plain : `bobtaild: ${plain}`;
 }
 
 /**
