@@ -35,4 +35,4 @@ pub use held::Lock;
 pub use host::{Host, Place, Root};
 pub use lever::{Asked, Domain, Lever, LeverKind, Range, Unit};
 pub use saved::{Restored, SavedSetting, SavedState};
-pub use syscalls::{futex_wait, futex_wake, lock, peer_process, receive_with_files};
+pub use syscalls::{exchange, futex_wait, futex_wake, lock, peer_process, receive_with_files};

@@ -2,9 +2,12 @@
 //!
 //! Plain functions with the kernel's error, so that the levers above them stay safe code.
 
+use std::ffi::CString;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::atomic::AtomicU32;
 
 /// File systems whose files are settings: sysfs, cgroup v1 and v2, proc.
@@ -37,6 +40,34 @@ pub(crate) fn unlock(file: &File) {
     // Giving back a lock on an open descriptor cannot fail.
     unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_UN) };
 }
+
+/// Has two files change their names, each of which is there at any moment.
+///
+/// # Errors
+///
+/// NotFound where one of them is not there; InvalidInput of a file system that cannot.
+pub fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    let one = CString::new(one.as_os_str().as_bytes())?;
+    let other = CString::new(other.as_os_str().as_bytes())?;
+    let here = libc::AT_FDCWD;
+    // SAFETY: both paths end with a zero byte and live until the call returns; the rest are
+    // numbers.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_renameat2,
+            here,
+            one.as_ptr(),
+            here,
+            other.as_ptr(),
+            RENAME_EXCHANGE,
+        )
+    };
+    checked(result as libc::c_int)?;
+    Ok(())
+}
+
+/// Of `linux/fs.h`, which not every libc has.
+const RENAME_EXCHANGE: libc::c_uint = 2;
 
 /// Whether the file is a setting of the kernel rather than a file on a disk.
 pub(crate) fn is_kernel_file(file: &File) -> io::Result<bool> {

@@ -1,12 +1,14 @@
 //! What must be put back should the daemon not be able to: a file that is always whole.
 //!
-//! Written before a lever is touched and replaced by rename, so that a reader finds the state
+//! Written before a lever is touched and replaced as a whole, so that a reader finds the state
 //! before or after, never between. On a tmpfs such as `/run` it goes with a reboot, as the levers
 //! do; elsewhere the boot's id tells that it is of another boot.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+mod replaced;
+
+use std::fs;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use bobtail_control::{Actuator, Domain, Host, LeverKind, Place, SavedState};
@@ -61,14 +63,37 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// When the file cannot be written.
+    /// When the file cannot be written, or has no room to be written again.
     pub fn begin(
         path: &Path,
         host: &Host,
         owner: &str,
         entries: Vec<SavedState>,
     ) -> Result<Self, JournalError> {
-        let mut journal = Self {
+        let journal = Self::of(path, host, owner, entries);
+        let written = journal.write_more();
+        if written.is_err() && journal.remove_empty() {
+            clear(path);
+        }
+        written.map(|()| journal)
+    }
+
+    /// Writes what is left of a journal of which all the rest is back.
+    ///
+    /// # Errors
+    ///
+    /// When something is left and the file cannot be written: then all is listed as before.
+    pub fn leave(
+        path: &Path,
+        host: &Host,
+        owner: &str,
+        left: Vec<SavedState>,
+    ) -> Result<(), JournalError> {
+        Self::of(path, host, owner, left).write_less()
+    }
+
+    fn of(path: &Path, host: &Host, owner: &str, entries: Vec<SavedState>) -> Self {
+        Self {
             path: path.to_owned(),
             content: Content {
                 version: VERSION,
@@ -77,9 +102,7 @@ impl Journal {
                 entries,
             },
             lender: Lender::default(),
-        };
-        journal.write()?;
-        Ok(journal)
+        }
     }
 
     /// Lends the locks of what is in it to the guard.
@@ -106,23 +129,26 @@ impl Journal {
     pub fn add(&mut self, saved: &SavedState) -> Result<(), JournalError> {
         self.forget(saved.lever, &saved.domain);
         self.content.entries.push(saved.clone());
-        let written = self.write();
+        let written = self.write_more();
         if written.is_err() {
             self.forget(saved.lever, &saved.domain);
+            // It may be in the file by now; then all that comes of it is that it is put back.
+            drop(self.write_less());
         }
         written
     }
 
-    /// Takes out a lever that is back where it was. When this fails the file still has it, which
-    /// at worst puts it back once more.
+    /// Takes out a lever that is back where it was. Where there is no room for that, a journal
+    /// without any other is removed, and one with others lists this one too, which at worst puts it
+    /// back once more.
     ///
     /// # Errors
     ///
-    /// When the file cannot be written.
+    /// When the file still has it.
     pub fn remove(&mut self, lever: LeverKind, domain: &Domain) -> Result<(), JournalError> {
         self.forget(lever, domain);
         self.lender.forget(lever, domain);
-        self.write()
+        self.write_less()
     }
 
     /// What is or may be raised.
@@ -135,14 +161,52 @@ impl Journal {
         self.content.entries.retain(other);
     }
 
-    fn write(&mut self) -> Result<(), JournalError> {
-        let io = |cause| JournalError::Io {
-            path: self.path.clone(),
-            cause,
-        };
-        let text = serde_json::to_vec(&self.content).map_err(|cause| io(cause.into()))?;
-        replace(&self.path, &text).map_err(io)?;
-        Ok(())
+    /// Before a lever is raised: with the room to write it again, once that lever is back.
+    fn write_more(&self) -> Result<(), JournalError> {
+        self.write()?;
+        self.reserve()
+    }
+
+    /// After a lever was put back, which has been done whatever becomes of this.
+    fn write_less(&self) -> Result<(), JournalError> {
+        let written = self.write();
+        if written.is_ok() {
+            // Who wants it later may find room then.
+            drop(self.reserve());
+            return Ok(());
+        }
+        match self.remove_empty() {
+            true => Ok(()),
+            false => written,
+        }
+    }
+
+    /// Removes a journal that would list nothing, which takes no room; whether it is gone.
+    fn remove_empty(&self) -> bool {
+        if !self.content.entries.is_empty() {
+            return false;
+        }
+        match fs::remove_file(&self.path) {
+            Ok(()) => true,
+            Err(cause) => cause.kind() == io::ErrorKind::NotFound,
+        }
+    }
+
+    fn write(&self) -> Result<(), JournalError> {
+        replaced::replace(&self.path, &self.text()?).map_err(|cause| self.io(cause))
+    }
+
+    fn reserve(&self) -> Result<(), JournalError> {
+        replaced::reserve(&self.path, self.text()?.len()).map_err(|cause| self.io(cause))
+    }
+
+    fn text(&self) -> Result<Vec<u8>, JournalError> {
+        serde_json::to_vec(&self.content).map_err(|cause| self.io(cause.into()))
+    }
+
+    fn io(&self, cause: io::Error) -> JournalError {
+        let path = self.path.clone();
+        JournalError::Io { path, cause }
     }
 }
 
@@ -156,12 +220,7 @@ pub fn read(path: &Path, host: &Host) -> Result<Option<Content>, JournalError> {
         path: path.to_owned(),
         cause,
     };
-    let opened = OpenOptions::new()
-        .read(true)
-        // A pipe would be waited for until somebody writes it.
-        .custom_flags(nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK)
-        .open(path);
-    let file = match opened {
+    let file = match replaced::open(path) {
         Ok(file) => file,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(cause) => return Err(io(cause)),
@@ -183,7 +242,8 @@ pub fn read(path: &Path, host: &Host) -> Result<Option<Content>, JournalError> {
         return Err(damaged("it is no file".to_owned()));
     }
     let mut bytes = Vec::new();
-    file.take(BYTES_MAX).read_to_end(&mut bytes).map_err(io)?;
+    let mut whole = (&*file).take(BYTES_MAX);
+    whole.read_to_end(&mut bytes).map_err(io)?;
     let content: Content =
         serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
     if content.version != VERSION {
@@ -194,25 +254,15 @@ pub fn read(path: &Path, host: &Host) -> Result<Option<Content>, JournalError> {
 
 /// The file as which a journal is written before it takes its place.
 pub fn written_first(path: &Path) -> PathBuf {
-    path.with_extension("new")
+    replaced::spare_of(path)
 }
 
-/// Writes a new file beside the old one and puts it in its place, each step on the disk before
-/// the next.
-fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    let new = written_first(path);
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .custom_flags(nix::libc::O_NOFOLLOW)
-        .open(&new)?;
-    file.write_all(text)?;
-    file.sync_all()?;
-    fs::rename(&new, path)?;
-    File::open(folder)?.sync_all()
+/// Takes a journal away that tells of nothing, with what was kept for writing it.
+pub fn clear(path: &Path) {
+    for file in [path.to_owned(), written_first(path)] {
+        // One that is not there is as good.
+        drop(fs::remove_file(file));
+    }
 }
 
 /// The kernel's name of this boot; empty where there is none, which then equals itself.

@@ -156,6 +156,6 @@ pub fn restore_locked(
     }
     let left = put_all_back(host, content.entries, lent);
     let count = left.len();
-    Journal::begin(path, host, &content.owner, left)?;
+    Journal::leave(path, host, &content.owner, left)?;
     Ok(count)
 }
