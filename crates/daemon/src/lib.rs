@@ -6,6 +6,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "server")]
+mod begun;
 mod changes;
 pub mod claimed;
 #[cfg(feature = "server")]
@@ -17,6 +19,8 @@ pub mod config;
 mod descriptors;
 #[cfg(feature = "server")]
 pub mod examination;
+#[cfg(feature = "server")]
+mod folders;
 #[cfg(feature = "server")]
 pub mod guard;
 #[cfg(feature = "server")]

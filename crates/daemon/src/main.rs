@@ -275,7 +275,7 @@ fn code_of(error: &ServerError) -> u8 {
     match error {
         ServerError::Journal(error) => code_of_journal(error),
         ServerError::Lock(error) => code_of_lock(error),
-        ServerError::Socket { .. } => 73,
+        ServerError::Folder { .. } | ServerError::Socket { .. } => 73,
         _ => 70,
     }
 }

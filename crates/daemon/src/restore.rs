@@ -132,7 +132,12 @@ pub fn restore_left(
     wait: Duration,
 ) -> Result<usize, RestoreError> {
     let lock = Lock::take(path, wait)?;
-    restore_locked(&lock, host, path, owners, &mut Lent::default())
+    let restored = restore_locked(&lock, host, path, owners, &mut Lent::default());
+    if restored.is_err() {
+        // Such as of a file that is no journal.
+        lock.discard();
+    }
+    restored
 }
 
 /// Likewise for who has the journal's lock already.

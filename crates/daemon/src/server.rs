@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bobtail_control::Host;
@@ -17,9 +17,11 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use thiserror::Error;
 
+use crate::begun::Begun;
 use crate::claims::ClientId;
 use crate::config::Config;
 use crate::descriptors;
+use crate::folders::Folders;
 use crate::guard::{self, Guard};
 use crate::holdings::{Holdings, Raised};
 use crate::journal::{self, Journal, JournalError};
@@ -42,8 +44,6 @@ const STDIN: u64 = 3;
 const CLIENTS: u64 = 4;
 /// Requests of one client, and new connections, that are served before the others have a turn.
 const TURN: usize = 16;
-/// A guard or a daemon that is ending lets go in this time.
-const LOCK_WAIT: Duration = Duration::from_secs(2);
 /// At the end, what could not be put back is tried again for so long; then the guard goes on.
 const END_TRIES: u32 = 20;
 const END_PAUSE: Duration = Duration::from_millis(50);
@@ -56,6 +56,8 @@ pub enum ServerError {
     Journal(#[from] JournalError),
     #[error(transparent)]
     Lock(#[from] LockError),
+    #[error("folder {}: {cause}", path.display())]
+    Folder { path: PathBuf, cause: io::Error },
     #[error("socket {}: {cause}", path.display())]
     Socket { path: PathBuf, cause: io::Error },
     #[error("the guard cannot be started: {0}")]
@@ -84,12 +86,13 @@ pub struct Server {
     /// Answers whoever writes to stdin.
     answer: Option<fn(Vec<Raised>)>,
     started: Instant,
-    _locks: [Lock; 2],
+    _locks: Vec<Lock>,
 }
 
 impl Server {
-    /// Takes the locks, starts the guard, puts back what an earlier daemon left, tests the levers
-    /// that it may give, unless they are those of a tree of files, and listens.
+    /// Makes the folders that are missing, takes the locks, starts the guard, puts back what an
+    /// earlier daemon left, tests the levers that it may give, unless they are those of a tree of
+    /// files, and listens.
     ///
     /// # Errors
     ///
@@ -101,7 +104,10 @@ impl Server {
                 prove(host, journal, config);
             }
         };
+        let folders = Folders::of([&config.journal, &config.socket])
+            .map_err(|(path, cause)| ServerError::Folder { path, cause })?;
         let (server, ()) = Self::start_with(config, root, None, prepare)?;
+        folders.keep();
         Ok(server)
     }
 
@@ -124,21 +130,10 @@ impl Server {
         signals.thread_block()?;
         let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
         let signals = SignalFd::with_flags(&signals, flags)?;
-        let locks = [
-            Lock::take(&config.journal, LOCK_WAIT)?,
-            Lock::take(&config.socket, LOCK_WAIT)?,
-        ];
-        let left = journal::read(&config.journal, &host)?;
+        let mut begun = Begun::take(&host, &config)?;
         let owner = owner();
-        let guard =
-            guard::start(root.as_deref(), &config.journal, &owner).map_err(ServerError::Guard)?;
-        let left = left.map_or_else(Vec::new, |content| content.entries);
-        let not_back = put_all_back(&host, left.clone(), &mut Lent::default());
         let lender = Lender::default();
-        lender.speak_to(guard.line.clone());
-        let journal = Journal::begin(&config.journal, &host, &owner, not_back)?;
-        let mut journal = journal.lending(lender.clone());
-        wait_for_locks(&host, &left);
+        let mut journal = begin_journal(&mut begun, &config, root.as_deref(), &owner, &lender)?;
         let prepared = prepare(&host, &mut journal, &mut config);
         let listener = listener::listen_at(&config.socket, config.socket_mode, config.socket_group)
             .map_err(|cause| ServerError::Socket {
@@ -148,6 +143,7 @@ impl Server {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         epoll.add(&listener, readable(LISTENER))?;
         epoll.add(&signals, readable(SIGNALS))?;
+        let (guard, locks) = begun.keep();
         let mut server = Self {
             service: Service::new(
                 config.clone(),
@@ -169,7 +165,9 @@ impl Server {
             started: Instant::now(),
             _locks: locks,
         };
-        server.adopt(guard)?;
+        if let Some(guard) = guard {
+            server.adopt(guard)?;
+        }
         log::line(format_args!(
             "listens at {}",
             server.config.socket.display()
@@ -421,6 +419,26 @@ impl Server {
             self.guard_retry_at = Some(self.now() + GUARD_PAUSE);
         }
     }
+}
+
+/// Starts the guard, puts back what an earlier daemon left, and begins a journal over that one's.
+fn begin_journal(
+    begun: &mut Begun,
+    config: &Config,
+    root: Option<&Path>,
+    owner: &str,
+    lender: &Lender,
+) -> Result<Journal, ServerError> {
+    let left = journal::read(&config.journal, begun.host())?;
+    let guard = guard::start(root, &config.journal, owner).map_err(ServerError::Guard)?;
+    lender.speak_to(guard.line.clone());
+    let left = left.map_or_else(Vec::new, |content| content.entries);
+    begun.guarded_by(guard, !left.is_empty());
+    let host = begun.host();
+    let not_back = put_all_back(host, left.clone(), &mut Lent::default());
+    let journal = Journal::begin(&config.journal, host, owner, not_back)?.lending(lender.clone());
+    wait_for_locks(host, &left);
+    Ok(journal)
 }
 
 fn readable(number: u64) -> EpollEvent {

@@ -207,6 +207,7 @@ fn a_second_daemon_leaves_the_first_alone() {
     let site = Site::new("");
     let _daemon = site.start();
     let _holder = site.holder("hold");
+    let before = site.folder.names();
     let other_journal = site.folder.0.join("other.json");
     let other_journal = other_journal.to_str().unwrap();
     // The journal has a lock, and so has the socket.
@@ -220,6 +221,7 @@ fn a_second_daemon_leaves_the_first_alone() {
             ended.is_some()
         });
         assert_eq!(ended.unwrap().code(), Some(75), "{arguments:?}");
+        assert_eq!(site.folder.names(), before, "{arguments:?}");
     }
     assert_eq!(site.min_khz(0), "4000000");
     assert!(site.log().contains("another bobtaild has it"));
@@ -237,6 +239,8 @@ fn what_must_not_be_trusted_or_replaced_is_refused() {
             site.log()
         );
         site.expect_no_guards();
+        assert!(!site.folder.0.join("journal.json.lock").exists(), "{line}");
+        assert!(!site.folder.0.join("bobtaild.sock.lock").exists(), "{line}");
     };
     let site = Site::new("");
     fs::write(site.journal(), "{}").unwrap();
@@ -249,7 +253,8 @@ fn what_must_not_be_trusted_or_replaced_is_refused() {
     refused(&site, 73, "there is a file that is no socket");
     assert_eq!(fs::read_to_string(site.socket()).unwrap(), "mine");
     fs::remove_file(site.socket()).unwrap();
-    let nowhere = site.folder.0.join("nowhere/journal.json");
+    // A folder is made, no tree.
+    let nowhere = site.folder.0.join("nowhere/deeper/journal.json");
     let status = site
         .command()
         .arg("--journal")
@@ -257,6 +262,7 @@ fn what_must_not_be_trusted_or_replaced_is_refused() {
         .status()
         .unwrap();
     assert_eq!(status.code(), Some(73), "{}", site.log());
+    assert!(!site.folder.0.join("nowhere").exists());
     // A socket file that a killed daemon left is no obstacle.
     drop(std::os::unix::net::UnixListener::bind(site.socket()).unwrap());
     let _daemon = site.start();
