@@ -1,4 +1,4 @@
-//! Configurations that somebody else may have written: refused, since who writes one has all levers.
+//! Who else may write the file of a daemon’s configuration: then nobody is served by it.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
