@@ -112,7 +112,8 @@ fn nobody_makes_a_folder_where_he_is_a_guest() {
     fs::copy(env!("CARGO_BIN_EXE_bobtaild"), &program).unwrap();
     // He may write there, which is not enough.
     fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();
-    let mut command = Command::new("setpriv");
+    let mut command = Command::new("timeout");
+    command.args(["20", "setpriv"]);
     command.args([
         "--reuid",
         "65534",
