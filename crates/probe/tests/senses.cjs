@@ -1,5 +1,6 @@
 // Scenarios for senses.test.mjs, run inside a real Node: what a loop shows unrecorded.
 'use strict';
+const { readFileSync } = require('node:fs');
 const net = require('node:net');
 const path = require('node:path');
 const { spawnSync } = require('node:child_process');
@@ -7,7 +8,7 @@ const { Worker, isMainThread } = require('node:worker_threads');
 
 const probe = { exports: {} };
 process.dlopen(probe, process.env.BOBTAIL_PROBE);
-const { sense, unsense, readSenses, start, stop, drive, readDriver } = probe.exports;
+const { sense, unsense, readSenses, start, stop } = probe.exports;
 const [, , name, out] = process.argv;
 
 const CONNECTIONS = 8;
@@ -171,6 +172,26 @@ function worker() {
   }, 1);
   // The second timer: the first may be due before the loop has ever polled.
   setTimeout(() => setTimeout(() => parentPort.postMessage(readSenses()), 2), 1);
+}
+
+/** As `packages/bobtail/src/cli/boost/driver-file.ts` has them. */
+const COUNTERS = {
+  ...{ ranNs: 2, looks: 3, lookingNs: 4, boosts: 5, boostedNs: 6, forCollection: 7 },
+  ...{ forQueueLength: 8, forHead: 9, forLongTurn: 10, refused: 11, lostNs: 12 },
+};
+const told = `${out}.counters`;
+
+function drive(options) {
+  return probe.exports.drive({ ...options, told });
+}
+
+/** What the driver has told until now. */
+function readDriver() {
+  const bytes = readFileSync(told);
+  const numbers = Object.entries(COUNTERS).map(([name, word]) => {
+    return [name, Number(bytes.readBigUInt64LE(8 * word))];
+  });
+  return Object.fromEntries(numbers);
 }
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
