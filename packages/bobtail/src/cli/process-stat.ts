@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 /** Its fields from the third on, by name. */
 export interface ProcessStat {
   readonly state: string;
+  readonly parent: number;
   readonly group: number;
   readonly session: number;
   /** The group that its terminal has in the foreground. */
@@ -25,9 +26,10 @@ export function processStat(pid: number | 'self', proc = '/proc'): ProcessStat |
   }
   // After the name of the command, which may hold anything but ends at the last parenthesis.
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
-  const [state = '', , group, session, , foreground] = fields;
+  const [state = '', parent, group, session, , foreground] = fields;
   return {
     state,
+    parent: Number(parent),
     group: Number(group),
     session: Number(session),
     foreground: Number(foreground),

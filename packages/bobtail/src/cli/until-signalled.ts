@@ -1,5 +1,6 @@
 /** Long work that a signal ends in order, so that what is known by then is still told. */
 import { exitCodeOfSignal } from './exit-codes';
+import { watchNpx } from './npx';
 
 const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -12,12 +13,15 @@ export async function untilSignalled<T>(
   const end = (signal: NodeJS.Signals): void => {
     if (first !== undefined) process.exit(exitCodeOfSignal(signal));
     first = signal;
+    stopWatching();
     ending.abort();
   };
+  const stopWatching = watchNpx(end);
   for (const signal of ENDING) process.on(signal, end);
   try {
     return { result: await run(ending.signal), signal: first };
   } finally {
+    stopWatching();
     for (const signal of ENDING) process.off(signal, end);
   }
 }

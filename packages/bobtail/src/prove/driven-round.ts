@@ -9,6 +9,7 @@ import type { DriveOptions } from '../agent/boost/settings';
 import { readDriverFiles, refusals } from '../cli/boost/driver-file';
 import { boostEnv, tellingListening } from '../cli/boost/environment';
 import { type Counted, latenciesOf, readLatencies, since } from '../cli/boost/latencies';
+import { otherUser } from '../cli/boost/other-user';
 import { type AskRaised, type Raised, raisedSince } from '../cli/boost/raised';
 import { LOST_SHARE_MAX, NOTHING_SEEN, summarize } from '../cli/boost/summary';
 import { firstListening } from '../cli/record/first-listening';
@@ -116,6 +117,8 @@ class DrivenRun {
     const listening = await firstListening(this.#folder.told, isOver, service.ended);
     if (!service.running) return this.#ended(service);
     if (listening === undefined) {
+      const silence = otherUser(service.pid);
+      if (silence !== undefined) return lost('change', silence.why);
       return lost('service', didNotListen(listenMs, this.#folder.said('service')));
     }
     const [refusal] = refusals(readDriverFiles(this.#folder.told));

@@ -48,6 +48,8 @@ test('a service of another user is not boosted, and that is told', async (t) => 
   const { code, stderr } = await runBobtail(args, { cwd, env });
   assert.equal(code, 80, stderr);
   assert.match(stderr, /^ {2}not boosted: its process \d+ is of user 65534, who cannot take part/m);
+  // When it is seen, and not only at the end.
+  assert.match(stderr, /^bobtail: process \d+ is not boosted: its process \d+ is of user 65534/m);
   assert.match(stderr, /^bobtail: not boosting this process: EACCES: .* \(pid \d+\)$/m);
   const summary = JSON.parse(readFileSync(join(cwd, 'boost.json'), 'utf8'));
   assertValid('boost', summary);

@@ -1,17 +1,15 @@
 /** `boost`: the service runs as ever, and what the policy did is told. */
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { leaveOut } from '../../../../workloads/harness/leave-out.mjs';
-import { makeTree, until } from './boosted.mjs';
 import { load } from './load.mjs';
 import { nodes } from './nodes.mjs';
 import { fixture } from './recordings.mjs';
-import { MAIN, makeFolder, PACKAGE, runBobtail, startBobtail } from './run-bobtail.mjs';
+import { makeFolder, PACKAGE, runBobtail, startBobtail } from './run-bobtail.mjs';
 import { assertValid } from './schemas.mjs';
 
 const require = createRequire(import.meta.url);
@@ -104,24 +102,6 @@ test('without a lever the service runs unboosted, with the reason', async (t) =>
   assertValid('boost', summary);
   assert.match(summary.refused, /no lever/);
   assert.equal(summary.processes, 0);
-});
-
-test("the end of npx, whose shell passes no signal on, is the service's", async (t) => {
-  const cwd = makeFolder(t);
-  const lever = ['--lever-root', makeTree(makeFolder(t)).root, '--policy', 'static:peak'];
-  const words = [process.execPath, MAIN, 'boost', ...lever, '--', process.execPath, CHURN, 'well'];
-  const shell = spawn('sh', ['-c', '"$0" "$@"; true', ...words], {
-    cwd,
-    env: { ...process.env, npm_command: 'exec', BOBTAIL_RUN_DIR: cwd },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  shell.stdout.setEncoding('utf8');
-  const [text] = await once(shell.stdout, 'data');
-  assert.match(text, /^listening/);
-  shell.kill('SIGTERM');
-  // Whoever writes to it has ended.
-  await once(shell.stdout, 'end');
-  await until('all is back', () => readdirSync(cwd).length === 0);
 });
 
 for (const [what, folder] of [
@@ -393,6 +373,7 @@ test('what was driven without a lever counts as time without a boost', () => {
   const late = of({ lostNs: 0.1e9, boostedNs: 900e6 }, lost, [ofAll]);
   assert.equal(late.boostedShare, 0.2, 'as who moves it says, where he has seen all of it');
   assert.match(renderSummary(late)[0], /boosted 200 ms \(20\.0 %\)/);
+  assert.equal(late.raisedNs, 200e6);
   const without = { ...file, pid: 9, counters: { ...COUNTERS, lostNs: 1e6 }, hold: lost };
   const past = withEnded([], without);
   const other = summarize({ policy: 'p', actuator: 'emulated' }, [...past, file]);

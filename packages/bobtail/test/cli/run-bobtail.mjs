@@ -1,8 +1,9 @@
 /** Runs the built command line as users do: as a process, with its streams and its end. */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { removeFolder } from '../../dist/cli/boost/remove-folder.js';
 
 export const PACKAGE = join(import.meta.dirname ?? new URL('.', import.meta.url).pathname, '../..');
 export const MAIN = join(PACKAGE, 'dist/cli/main.js');
@@ -16,8 +17,7 @@ const RUN_MS_MAX = 60_000;
 export function makeFolder(test) {
   const folder = mkdtempSync(join(tmpdir(), 'bobtail test '));
   // What the test started may be putting its own things away in there.
-  const options = { recursive: true, force: true, maxRetries: 10, retryDelay: 50 };
-  test.after(() => rmSync(folder, options));
+  test.after(() => removeFolder(folder));
   return folder;
 }
 

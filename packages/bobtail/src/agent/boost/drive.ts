@@ -7,7 +7,7 @@
  * as it is.
  */
 import type { Cluster } from 'node:cluster';
-import { readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 
@@ -19,6 +19,8 @@ import type { Mechanism } from '../session';
 import type { BoostSettings, DriveOptions } from './settings';
 
 const cluster = require('node:cluster') as Cluster;
+/** For all that is told of who drives: a page. */
+const ROOM_BYTES = 4096;
 const IN_WORKER = 'its server listens in a worker thread, which is not boosted';
 
 /** Starts to boost, or only to time requests. Never throws. */
@@ -41,10 +43,13 @@ export function startBoost({ folder, drive }: BoostSettings): void {
     unsense = probe.unsense;
     missing = missingOf(mechanisms);
     if (drive === null) {
-      if (missing.length > 0) tell(folder, key, { ...own, missing, refused: missing.join('; ') });
+      // Whatever else cannot be seen nobody asks for.
+      const [refused] = missing.filter((one) => one.startsWith('latencies'));
+      if (refused !== undefined) tell(folder, key, { ...own, missing, refused });
       return;
     }
     requireSenses(drive, mechanisms);
+    reserve(folder, key);
     const told = join(folder, FILES.counters(key));
     const driven = probe.drive({ ...drive, isShared: isShared(), told });
     tell(folder, key, { ...own, missing, driven });
@@ -86,11 +91,23 @@ function ownNamespace(): string {
   }
 }
 
+/** Throws where there is no room to tell who drives: then nobody is to. */
+function reserve(folder: string, key: string): void {
+  writeFileSync(draftOf(folder, key), ' '.repeat(ROOM_BYTES));
+}
+
+function draftOf(folder: string, key: string): string {
+  return `${join(folder, FILES.driver(key))}.tmp`;
+}
+
 function tell(folder: string, key: string, content: Introduction): void {
   const path = join(folder, FILES.driver(key));
+  const draft = draftOf(folder, key);
   try {
-    writeFileSync(`${path}.tmp`, `${JSON.stringify(content)}\n`);
-    renameSync(`${path}.tmp`, path);
+    // Into the room that there is already, if it was reserved.
+    const flag = existsSync(draft) ? 'r+' : 'w';
+    writeFileSync(draft, JSON.stringify(content).padEnd(ROOM_BYTES), { flag });
+    renameSync(draft, path);
   } catch (error) {
     // The command that reads it has ended and taken the folder along; the service goes on.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
@@ -102,7 +119,7 @@ function tell(folder: string, key: string, content: Introduction): void {
 /** That there is a process here, where there is no room for more. */
 function tellNothing(folder: string, key: string): void {
   try {
-    rmSync(`${join(folder, FILES.driver(key))}.tmp`, { force: true });
+    rmSync(draftOf(folder, key), { force: true });
     writeFileSync(join(folder, FILES.untold(key)), '');
   } catch (error) {
     // Not even that, as where the folder is another user's: then nobody knows.

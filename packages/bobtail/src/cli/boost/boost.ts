@@ -170,7 +170,7 @@ async function runWith(
     tell(line);
   });
   const live = new LiveBoost(folder, { ...watched, silence }, (now) => {
-    if (isDriven) troubles.see(now.files);
+    if (isDriven) troubles.see(now.files, now.silence);
     status.show(`bobtail: ${progressOf(now)} · ${formatElapsed(startMs)}`);
   });
   try {
@@ -186,9 +186,9 @@ async function runWith(
       await telling.end();
     }
     await live.ask();
-    const { summary, files } = live.now();
+    const { summary, files, silence } = live.now();
     // Who wants no summary still wants to know that there was no boost.
-    if (isDriven && options.quiet) troubles.see(files);
+    if (isDriven && options.quiet) troubles.see(files, silence);
     const written = leave(summary, options, isDriven);
     const trouble = troubleOf(summary);
     return { outcome, trouble: trouble === 'ok' ? written : trouble };

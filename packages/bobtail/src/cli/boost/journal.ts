@@ -23,6 +23,7 @@ interface Entry {
 }
 
 const POLL_MS = 20;
+const TRIES = 3;
 
 /** The journal of the bobtaild that has its things in `folder`. */
 export function journalIn(folder: string): string {
@@ -33,10 +34,15 @@ export function journalIn(folder: string): string {
 export async function leftIn(folder: string, withinMs: number): Promise<Left | undefined> {
   const journal = journalIn(folder);
   const endMs = performance.now() + withinMs;
+  let tries = 0;
   for (;;) {
     const levers = readLevers(journal);
     if (levers?.length === 0) return undefined;
-    if (performance.now() >= endMs) return { journal, levers };
+    // One that is being written is whole a moment later.
+    tries += 1;
+    if (performance.now() >= endMs && (levers !== null || tries > TRIES)) {
+      return { journal, levers };
+    }
     await sleep(POLL_MS);
   }
 }

@@ -3,13 +3,13 @@
  * its guard, as a container is.
  */
 import { execFile } from 'node:child_process';
-import { rmSync } from 'node:fs';
 import { tell } from '../console';
 import { oneLine, reasonOf } from '../failure';
 import { formatDuration } from '../text/units';
 import { journalIn, leftIn } from './journal';
 import { abandon, BOBTAILD } from './keeper';
 import { restoreArgs } from './own-folder';
+import { removeFolder } from './remove-folder';
 import { abandonedFolders } from './run-folder';
 
 /** For all of them together: a service waits. What is left then is tried at the next start. */
@@ -38,7 +38,7 @@ async function putBackAll(isQuiet: boolean): Promise<void> {
     if (code === TAKEN) continue;
     const levers = left?.levers?.join(', ') ?? 'a lever';
     if (code === 0) {
-      rmSync(folder, { recursive: true, force: true, maxRetries: 2 });
+      await removeFolder(folder);
       if (left !== undefined && !isQuiet) tell(`bobtail: put back what was left: ${levers}`);
     } else if (left !== undefined) {
       tell(`bobtail: ${levers} of an earlier boost: ${told} (${journalIn(folder)})`);

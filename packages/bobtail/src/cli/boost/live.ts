@@ -5,6 +5,8 @@
  * would be work on the very loop whose tail is at stake.
  */
 import type { DriveOptions } from '../../agent/boost/settings';
+import { tell } from '../console';
+import { reasonOf } from '../failure';
 import type { DriverFile } from './driver-file';
 import { startMetering } from './energy';
 import { type Counted, figuresOf, NOTHING, type RequestFigures, since } from './latencies';
@@ -25,6 +27,8 @@ export interface Live {
   readonly counted: Counted;
   /** Of the last minute; null without a request in it. */
   readonly recent: RequestFigures | null;
+  /** Who cannot tell anything. */
+  readonly silence: Silence | undefined;
   /** No process has told anything yet. */
   readonly isWaiting: boolean;
 }
@@ -49,16 +53,29 @@ export class LiveBoost {
   readonly #past: { readonly atMs: number; readonly counted: Counted }[] = [];
   readonly #timer: NodeJS.Timeout;
   #silence: Silence | undefined;
+  #looks = 0;
+  #isTrouble = false;
+  #isSilent = false;
 
   /** `show` is given what is known at each look; without a folder nobody tells anything. */
   constructor(folder: string | undefined, watched: Watched, show: (live: Live) => void) {
     this.#processes = folder === undefined ? undefined : new Processes(folder);
     this.#watched = watched;
     this.#timer = setInterval(() => {
-      show(this.#look());
+      try {
+        show(this.#look());
+      } catch (error) {
+        // The service has no other to pass on its signals and its end: that goes on.
+        this.#tellOnce(error);
+      }
       void this.ask();
     }, LOOK_MS);
     this.#look();
+  }
+
+  #tellOnce(error: unknown): void {
+    if (!this.#isTrouble) tell(`bobtail: cannot look at the boost: ${reasonOf(error)}`);
+    this.#isTrouble = true;
   }
 
   /** Has the levers tell how long they were up, for `now()`. */
@@ -81,6 +98,7 @@ export class LiveBoost {
         silence: this.#silence,
       }),
       files,
+      silence: this.#silence,
       counted,
       recent: figuresOf(oldest === undefined ? counted : since(oldest.counted, counted)),
       isWaiting: all.length === 0,
@@ -88,15 +106,20 @@ export class LiveBoost {
   }
 
   #look(): Live {
-    this.#processes?.takeIn();
+    // Whoever is silent now may be gone when that is asked for. Seldomer and seldomer, as all that
+    // runs here is looked at.
+    this.#looks += 1;
+    const isTime = (this.#looks & (this.#looks - 1)) === 0;
+    if (isTime && this.#isSilent) this.#silence = this.#watched.silence();
     const live = this.now();
-    // Whoever is silent now may be gone when that is asked for.
-    if (live.isWaiting) this.#silence = this.#watched.silence() ?? this.#silence;
+    this.#isSilent = live.isWaiting && this.#silence === undefined;
     const atMs = performance.now();
     this.#past.push({ atMs, counted: live.counted });
     while (this.#past.length > 1 && (this.#past[1]?.atMs ?? atMs) < atMs - WINDOW_MS) {
       this.#past.shift();
     }
+    // Last, so that who was refused and ended at once is told.
+    this.#processes?.takeIn();
     return live;
   }
 

@@ -11,14 +11,14 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { tell } from '../console';
-import { Failure, hasCode } from '../failure';
+import { Failure, hasCode, reasonOf } from '../failure';
 import { journalIn, type Left, leftIn } from './journal';
 import { BOBTAILD } from './keeper';
+import { removeFolder } from './remove-folder';
 import { folderPrefix, type RunName } from './run-folder';
 
 /** The guard of a bobtaild that was killed needs some ms, on a busy machine more. */
@@ -54,7 +54,12 @@ export async function endOwnFolder(folder: string): Promise<boolean> {
     tell(`bobtail: ${sentenceOf(left, folder)}`);
     return false;
   }
-  rmSync(folder, { recursive: true, force: true, maxRetries: 2 });
+  try {
+    await removeFolder(folder);
+  } catch (error) {
+    // How the service ended matters more.
+    tell(`bobtail: cannot remove ${folder}: ${reasonOf(error)}`);
+  }
   return true;
 }
 

@@ -53,6 +53,8 @@ export interface BoostSummary {
   readonly isLost: boolean;
   /** Of the time that was driven; of a lever that processes share, as long as one wanted it. */
   readonly boostedShare: number | null;
+  /** How long the lever was up, in the mean where there are several; null where nobody says. */
+  readonly raisedNs: number | null;
   readonly energy: Energy | null;
   /** Null where none was seen. */
   readonly requests: RequestFigures | null;
@@ -115,6 +117,7 @@ export function summarize(
       lost: null,
       isLost: false,
       boostedShare: null,
+      raisedNs: null,
       energy: null,
       requests,
     };
@@ -143,6 +146,7 @@ export function summarize(
       (holds.find(({ isLost }) => isLost) ?? holds.find(({ lost }) => lost !== null))?.lost ?? null,
     isLost: holds.some(({ isLost }) => isLost),
     boostedShare,
+    raisedNs: meanRaisedNs(seen.raised),
     energy:
       (driven.isEmulated ? null : seen.energy) ??
       (counters.lostNs > LOST_SHARE_MAX * drivenNs ? null : modelledEnergy(driven, boostedShare)),
@@ -166,6 +170,11 @@ function shareOf(
   return Math.max(own, raisedShare(raised, ranNs) ?? 0);
 }
 
+function meanRaisedNs(raised: readonly Raised[]): number | null {
+  if (raised.length === 0) return null;
+  return Math.round(raised.reduce((sum, one) => sum + one.raisedNs, 0) / raised.length);
+}
+
 /** Whether each lever was asked about until the end, by the one who had it from the start. */
 function isOfAll(raised: readonly Raised[], ranNs: number): boolean {
   return raised.length > 0 && raised.every(({ ofNs }) => ofNs >= ranNs * OF_ALL_MIN);
@@ -186,11 +195,10 @@ export function renderSummary(summary: BoostSummary): string[] {
   if (counters === null) {
     return [`not boosted: ${refused}`];
   }
-  const boostedShare = summary.boostedShare ?? 0;
-  const share = `${(boostedShare * 100).toFixed(1)} %`;
-  // By the same account as the share: what processes count overlaps where they share a lever, and
-  // goes on until they hear that a lever went down by itself.
-  const boosted = formatDuration(boostedShare * summary.ranNs);
+  const share = `${((summary.boostedShare ?? 0) * 100).toFixed(1)} %`;
+  // What processes count overlaps where they share a lever, and goes on until they hear that a
+  // lever went down by itself.
+  const boosted = formatDuration(summary.raisedNs ?? counters.boostedNs);
   const parts = [
     summary.isEmulated ? 'EMULATED frequency' : (summary.lever ?? summary.actuator),
     ...(summary.processes > 1 ? [`${formatCount(summary.processes)} processes`] : []),

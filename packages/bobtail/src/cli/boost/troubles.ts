@@ -5,6 +5,7 @@
  * writes to its own output cannot be told from Bobtail's.
  */
 import type { DriverFile } from './driver-file';
+import type { Silence } from './summary';
 
 /** What was told. Many workers of a service may have the same reason. */
 export class Troubles {
@@ -17,7 +18,11 @@ export class Troubles {
   }
 
   /** Looks at what the processes of the service tell now. */
-  see(files: readonly DriverFile[]): void {
+  see(files: readonly DriverFile[], silence?: Silence): void {
+    // Who has ended has lost nothing any more.
+    const here = new Set(files.map(({ pid }) => pid));
+    for (const pid of this.#lost.keys()) if (!here.has(pid)) this.#lost.delete(pid);
+    if (silence !== undefined) this.#seeRefusal(silence.pid, silence.why);
     for (const file of files) {
       if ('refused' in file) this.#seeRefusal(file.pid, file.refused);
       else if (file.hold.isLost && file.hold.lost !== null) this.#seeLoss(file.pid, file.hold.lost);

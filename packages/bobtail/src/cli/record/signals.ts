@@ -4,12 +4,10 @@
  * The service runs in its own session (`process-group.ts`), so each signal that reaches the
  * recorder is passed on once. From the terminal it goes to everything the command started, as it
  * would without the recorder; any other sender meant one process, and the command alone gets it.
- *
- * `npx bobtail` runs it in a shell that dies of a signal and passes none on. Whoever ended that
- * meant the service, which nobody would ever stop: so the shell's end counts as a SIGTERM.
  */
 import { exitCodeOfSignal } from '../exit-codes';
 import type { Outcome } from '../json/run';
+import { watchNpx } from '../npx';
 import { processStat } from '../process-stat';
 import type { ProcessGroup } from './process-group';
 
@@ -26,8 +24,8 @@ const JOB_CONTROL = ['SIGTSTP', 'SIGCONT'] as const;
 const FROM_TERMINAL = new Set<string>(['SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGWINCH']);
 /** Dying of these leaves no core file and tells a shell's loop to stop. */
 const DIE_BY = new Set<string>(['SIGINT', 'SIGTERM', 'SIGHUP']);
+const ENDS = new Set<string>([...DIE_BY, 'SIGQUIT']);
 const DIE_GRACE_MS = 500;
-const PARENT_POLL_MS = 250;
 
 /** Passes signals on to `service` until the returned function is called. */
 export function forwardSignals(
@@ -50,31 +48,23 @@ export interface HeldSignals {
 export function holdSignals(): HeldSignals {
   const early: NodeJS.Signals[] = [];
   let passOn = (signal: NodeJS.Signals): void => void early.push(signal);
-  const listener = (signal: NodeJS.Signals): void => passOn(signal);
+  const listener = (signal: NodeJS.Signals): void => {
+    // Whoever is told to end is not told again by the end of npx.
+    if (ENDS.has(signal)) stopWatching();
+    passOn(signal);
+  };
   for (const signal of [...FORWARDED, ...JOB_CONTROL]) process.on(signal, listener);
-  const stopWatching = process.env.npm_command === 'exec' ? watchParent(listener) : undefined;
+  const stopWatching = watchNpx(listener);
   return {
     passOn: (service, onStop = () => undefined) => {
       passOn = (signal) => passOnTo(service, signal, onStop);
       for (const signal of early.splice(0)) passOn(signal);
     },
     release: () => {
-      stopWatching?.();
+      stopWatching();
       for (const signal of [...FORWARDED, ...JOB_CONTROL]) process.off(signal, listener);
     },
   };
-}
-
-/** Tells the end of the process that started this one as a signal, once. */
-function watchParent(onEnd: (signal: NodeJS.Signals) => void): () => void {
-  const parent = process.ppid;
-  const timer = setInterval(() => {
-    if (process.ppid === parent) return;
-    clearInterval(timer);
-    onEnd('SIGTERM');
-  }, PARENT_POLL_MS);
-  timer.unref();
-  return () => clearInterval(timer);
 }
 
 function passOnTo(
