@@ -8,7 +8,7 @@ import type { DriveOptions } from '../../agent/boost/settings';
 import { canonicalPolicy } from '../analysis';
 import { StatusLine, tell } from '../console';
 import { EXIT_CODES, type ExitName } from '../exit-codes';
-import { Failure, oneLine } from '../failure';
+import { Failure, oneLine, reasonOf } from '../failure';
 import type { Outcome } from '../json/run';
 import { checkAgent } from '../record/agent-environment';
 import { checkNodeVersion, nodeVersionOf } from '../record/command';
@@ -185,17 +185,32 @@ async function runWith(
       // Also of a command that cannot be started: who listens would keep this process.
       await telling.end();
     }
-    await live.ask();
-    const { summary, files, silence } = live.now();
-    // Who wants no summary still wants to know that there was no boost.
-    if (isDriven && options.quiet) troubles.see(files, silence);
-    const written = leave(summary, options, isDriven);
-    const trouble = troubleOf(summary);
-    return { outcome, trouble: trouble === 'ok' ? written : trouble };
+    // However that goes, the service has ended as it has.
+    const trouble = await conclude(live, troubles, options, isDriven).catch((error: unknown) => {
+      tell(`bobtail: cannot tell what the boost did: ${reasonOf(error)}`);
+      return 'internal' as const;
+    });
+    return { outcome, trouble };
   } finally {
     live.end();
     status.clear();
   }
+}
+
+/** Tells what was done; what was not as it should be with it. */
+async function conclude(
+  live: LiveBoost,
+  troubles: Troubles,
+  options: BoostOptions,
+  isDriven: boolean,
+): Promise<ExitName> {
+  await live.ask();
+  const { summary, files, silence } = live.now();
+  // Who wants no summary still wants to know that there was no boost.
+  if (isDriven && options.quiet) troubles.see(files, silence);
+  const written = leave(summary, options, isDriven);
+  const trouble = troubleOf(summary);
+  return trouble === 'ok' ? written : trouble;
 }
 
 /**
