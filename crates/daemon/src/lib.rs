@@ -20,6 +20,9 @@ mod descriptors;
 #[cfg(feature = "server")]
 pub mod examination;
 #[cfg(feature = "server")]
+#[cfg(test)]
+#[path = "../tests/support/folder.rs"]
+mod folder;
 mod folders;
 #[cfg(feature = "server")]
 pub mod guard;

@@ -115,65 +115,52 @@ pub fn path_of(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folder::Folder;
 
     const NO_WAIT: Duration = Duration::ZERO;
 
-    /// A lock's place in a folder of its own, which goes at the end.
-    struct Site(PathBuf);
-
-    impl Site {
-        fn new(name: &str) -> Self {
-            let folder = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
-            std::fs::create_dir(&folder).expect("a folder");
-            Self(folder)
-        }
-
-        fn of(&self) -> PathBuf {
-            self.0.join("journal.json")
-        }
-    }
-
-    impl Drop for Site {
-        fn drop(&mut self) {
-            drop(std::fs::remove_dir_all(&self.0));
-        }
+    /// What is locked, in a folder of its own.
+    fn place() -> (Folder, PathBuf) {
+        let folder = Folder::new();
+        let journal = folder.0.join("journal.json");
+        (folder, journal)
     }
 
     #[test]
     fn only_a_file_that_was_not_there_goes_with_its_lock() {
-        let site = Site::new("lock-discarded");
-        let file = path_of(&site.of());
-        Lock::take(&site.of(), NO_WAIT).expect("made").discard();
+        let (_folder, journal) = place();
+        let file = path_of(&journal);
+        Lock::take(&journal, NO_WAIT).expect("made").discard();
         assert!(!file.exists());
-        drop(Lock::take(&site.of(), NO_WAIT).expect("made"));
-        Lock::take(&site.of(), NO_WAIT).expect("found").discard();
+        drop(Lock::take(&journal, NO_WAIT).expect("made"));
+        Lock::take(&journal, NO_WAIT).expect("found").discard();
         assert!(file.exists(), "somebody had it before");
     }
 
     #[test]
     fn who_waited_for_a_lock_that_was_discarded_has_one_that_others_see() {
-        let site = Site::new("lock-waited-for");
-        let first = Lock::take(&site.of(), NO_WAIT).expect("free");
-        let of = site.of();
+        let (_folder, journal) = place();
+        let first = Lock::take(&journal, NO_WAIT).expect("free");
+        let of = journal.clone();
         let waiting = std::thread::spawn(move || Lock::take(&of, Duration::from_secs(60)));
         // It has the file open by then, of which this shows nothing.
         std::thread::sleep(Duration::from_millis(50));
         first.discard();
         let _second = waiting.join().expect("no panic").expect("a lock");
-        let third = Lock::take(&site.of(), NO_WAIT);
+        let third = Lock::take(&journal, NO_WAIT);
         assert!(matches!(third, Err(LockError::Taken(_))), "{third:?}");
     }
 
     #[test]
     fn a_lock_on_a_file_that_was_discarded_is_none() {
-        let site = Site::new("lock-orphaned");
-        let first = Lock::take(&site.of(), NO_WAIT).expect("free");
-        let file = path_of(&site.of());
+        let (_folder, journal) = place();
+        let first = Lock::take(&journal, NO_WAIT).expect("free");
+        let file = path_of(&journal);
         let opened = || open(&file).expect("opened").0;
         let (early, late) = (opened(), opened());
         first.discard();
         assert!(Lock::hold(&file, early, false).expect("free").is_none());
-        let _second = Lock::take(&site.of(), NO_WAIT).expect("another file");
+        let _second = Lock::take(&journal, NO_WAIT).expect("another file");
         assert!(Lock::hold(&file, late, false).expect("free").is_none());
     }
 }

@@ -195,6 +195,15 @@ fn a_guard_that_put_all_back_lists_nothing() {
     assert!(!site.log().contains("guard:"), "{}", site.log());
 }
 
+/// A kernel of so many CPUs, and a journal on a disk of its own; none as of `Disk::mounted`.
+fn journaled(folder: &Folder, cpus: u32) -> Option<(Disk, FakeKernel, Journal)> {
+    let disk = Disk::mounted(&folder.0)?;
+    let kernel = FakeKernel::with_cpus(cpus);
+    (0..cpus).for_each(|cpu| kernel.cpufreq(&FakePolicy::of_cpu(cpu)));
+    let journal = Journal::begin(&disk.journal(), &kernel.host(), "test", vec![]).unwrap();
+    Some((disk, kernel, journal))
+}
+
 /// What each clock was before it is raised.
 fn all_saved(host: &Host) -> Vec<SavedState> {
     let domains = frequency_domains(host).unwrap();
@@ -206,14 +215,11 @@ fn all_saved(host: &Host) -> Vec<SavedState> {
 #[test]
 fn without_room_kept_nothing_raised_is_lost_and_an_empty_journal_goes() {
     let folder = Folder::new();
-    let Some(disk) = Disk::mounted(&folder.0) else {
+    let Some((disk, kernel, mut journal)) = journaled(&folder, 2) else {
         return;
     };
-    let kernel = FakeKernel::with_cpus(2);
-    (0..2).for_each(|cpu| kernel.cpufreq(&FakePolicy::of_cpu(cpu)));
     let host = kernel.host();
     let saved = all_saved(&host);
-    let mut journal = Journal::begin(&disk.journal(), &host, "test", vec![]).unwrap();
     journal.add(&saved[0]).unwrap();
     journal.add(&saved[1]).unwrap();
     fs::remove_file(journal::written_first(&disk.journal())).unwrap();
@@ -234,13 +240,10 @@ fn without_room_kept_nothing_raised_is_lost_and_an_empty_journal_goes() {
 #[test]
 fn who_puts_all_back_without_room_for_that_leaves_no_journal() {
     let folder = Folder::new();
-    let Some(disk) = Disk::mounted(&folder.0) else {
+    let Some((disk, kernel, mut journal)) = journaled(&folder, 1) else {
         return;
     };
-    let kernel = FakeKernel::with_cpus(1);
-    kernel.cpufreq(&FakePolicy::of_cpu(0));
     let host = kernel.host();
-    let mut journal = Journal::begin(&disk.journal(), &host, "test", vec![]).unwrap();
     journal.add(&all_saved(&host)[0]).unwrap();
     fs::remove_file(journal::written_first(&disk.journal())).unwrap();
     fs::write(lock::path_of(&disk.journal()), "").unwrap();
@@ -253,13 +256,10 @@ fn who_puts_all_back_without_room_for_that_leaves_no_journal() {
 #[test]
 fn a_lever_is_not_raised_where_its_journal_could_not_be_written_again() {
     let folder = Folder::new();
-    let Some(disk) = Disk::mounted(&folder.0) else {
+    let Some((disk, kernel, mut journal)) = journaled(&folder, 128) else {
         return;
     };
-    let kernel = FakeKernel::with_cpus(128);
-    (0..128).for_each(|cpu| kernel.cpufreq(&FakePolicy::of_cpu(cpu)));
     let host = kernel.host();
-    let mut journal = Journal::begin(&disk.journal(), &host, "test", vec![]).unwrap();
     let mut added = vec![];
     for saved in all_saved(&host) {
         match journal.add(&saved) {

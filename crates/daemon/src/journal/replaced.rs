@@ -118,28 +118,15 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
+    use crate::folder::Folder;
 
     const ROUNDS: usize = 500;
 
-    /// A file's place in a folder of its own, which goes at the end.
-    struct Site(PathBuf);
-
-    impl Site {
-        fn new(name: &str) -> Self {
-            let folder = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
-            fs::create_dir(&folder).expect("a folder");
-            Self(folder)
-        }
-
-        fn file(&self) -> PathBuf {
-            self.0.join("journal.json")
-        }
-    }
-
-    impl Drop for Site {
-        fn drop(&mut self) {
-            drop(fs::remove_dir_all(&self.0));
-        }
+    /// A file's place in a folder of its own.
+    fn place() -> (Folder, PathBuf) {
+        let folder = Folder::new();
+        let file = folder.0.join("journal.json");
+        (folder, file)
     }
 
     fn text_of(file: &File) -> String {
@@ -156,8 +143,8 @@ mod tests {
 
     #[test]
     fn who_reads_has_one_text_whole_however_often_it_is_replaced() {
-        let site = Site::new("replaced-often");
-        let (file, texts) = (site.file(), texts());
+        let (_folder, file) = place();
+        let texts = texts();
         replace(&file, texts[0].as_bytes()).expect("written");
         let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -182,8 +169,8 @@ mod tests {
 
     #[test]
     fn a_reader_that_was_stopped_keeps_what_it_reads_and_nobody_from_writing() {
-        let site = Site::new("replaced-read");
-        let (file, texts) = (site.file(), texts());
+        let (_folder, file) = place();
+        let texts = texts();
         replace(&file, texts[0].as_bytes()).expect("written");
         let reading = open(&file).expect("there");
         for text in [&texts[1], &texts[0], &texts[1]] {
@@ -196,12 +183,12 @@ mod tests {
 
     #[test]
     fn what_somebody_else_has_by_another_name_is_not_written() {
-        let site = Site::new("replaced-linked");
-        let other = site.0.join("other");
+        let (folder, file) = place();
+        let other = folder.0.join("other");
         fs::write(&other, "mine").expect("written");
-        fs::hard_link(&other, spare_of(&site.file())).expect("linked");
-        replace(&site.file(), b"text").expect("written");
+        fs::hard_link(&other, spare_of(&file)).expect("linked");
+        replace(&file, b"text").expect("written");
         assert_eq!(fs::read_to_string(&other).expect("there"), "mine");
-        assert_eq!(fs::read_to_string(site.file()).expect("there"), "text");
+        assert_eq!(fs::read_to_string(file).expect("there"), "text");
     }
 }

@@ -2,7 +2,8 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -39,6 +40,26 @@ impl Folder {
         names.sort_unstable();
         names
     }
+}
+
+/// The program that is tested, run by nobody, who gets a copy in this folder: where the tests are
+/// built may be no place for him. One that goes on is ended. None where nobody can become him; in
+/// CI that must be.
+#[allow(dead_code, reason = "not every test is of another user")]
+pub fn as_nobody(program: &str, folder: &Path) -> Option<Command> {
+    if !nix::unistd::geteuid().is_root() {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "only root is somebody else"
+        );
+        return None;
+    }
+    let copy = folder.join("bobtaild");
+    std::fs::copy(program, &copy).unwrap();
+    let mut command = Command::new("timeout");
+    command.args(["20", "setpriv", "--reuid", "65534", "--regid", "65534"]);
+    command.args(["--clear-groups", "--"]).arg(copy);
+    Some(command)
 }
 
 impl Drop for Folder {

@@ -123,14 +123,11 @@ fn tell_in(path: Option<&str>) -> Result<Option<Told>, Refusal> {
 /// A frequency that the lever holds neither between boosts nor during one is none of its: below the
 /// base it would slow the service, and whatever it cannot reach it would be taken to.
 fn require_in_range(policy: &Policy, range: &Range) -> Result<(), Refusal> {
-    let Policy::Static(StaticSpeed {
-        speed: Speed::Khz(khz),
-    }) = policy
-    else {
+    let Some(khz) = held_khz(policy) else {
         return Ok(());
     };
     let Range { base, peak, .. } = *range;
-    if range.unit != Unit::Khz || (base..=peak).contains(khz) {
+    if range.unit != Unit::Khz || (base..=peak).contains(&khz) {
         return Ok(());
     }
     let message =
@@ -141,15 +138,19 @@ fn require_in_range(policy: &Policy, range: &Range) -> Result<(), Refusal> {
 /// What the plan imitates, with the frequency that the policy holds, which is checked before it is
 /// relied on. Others than `static` know base and peak alone.
 fn emulation_for(plan: &Plan, policy: &Policy) -> Emulation {
-    let between = match policy {
+    Emulation {
+        between: held_khz(policy).map_or(Between::Nothing, Between::Khz),
+        ..plan.emulation
+    }
+}
+
+/// The frequency that a policy holds, other than base and peak.
+fn held_khz(policy: &Policy) -> Option<u32> {
+    match policy {
         Policy::Static(StaticSpeed {
             speed: Speed::Khz(khz),
-        }) => Between::Khz(*khz),
-        _ => Between::Nothing,
-    };
-    Emulation {
-        between,
-        ..plan.emulation
+        }) => Some(*khz),
+        _ => None,
     }
 }
 

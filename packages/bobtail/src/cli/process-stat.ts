@@ -1,5 +1,5 @@
 /** What the kernel tells of a process in one line (`/proc/PID/stat`). */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** Its fields from the third on, by name. */
 export interface ProcessStat {
@@ -11,6 +11,13 @@ export interface ProcessStat {
   readonly foreground: number;
   /** When it started, in ticks since boot. */
   readonly startTicks: string;
+}
+
+/** All processes that can be seen. */
+export function processIds(proc = '/proc'): number[] {
+  return readdirSync(proc)
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
 }
 
 const START_FIELD = 19;

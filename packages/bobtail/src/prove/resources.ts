@@ -6,7 +6,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { hasCode } from '../cli/failure';
-import { processStat } from '../cli/process-stat';
+import { processIds, processStat } from '../cli/process-stat';
 
 /** Sums over the processes of a session. */
 export interface Usage {
@@ -20,8 +20,8 @@ const BYTES_PER_KB = 1024;
 export function readUsage(leader: number, proc = '/proc'): Usage {
   let cpuNs = 0;
   let peakRssBytes = 0;
-  for (const pid of readdirSync(proc).filter((name) => /^\d+$/.test(name))) {
-    if (processStat(Number(pid), proc)?.session === leader) {
+  for (const pid of processIds(proc)) {
+    if (processStat(pid, proc)?.session === leader) {
       cpuNs += cpuNsOf(`${proc}/${pid}`);
       peakRssBytes += peakRssOf(`${proc}/${pid}`);
     }

@@ -7,16 +7,17 @@
  * as it is.
  */
 import type { Cluster } from 'node:cluster';
-import { existsSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 
-import { FILES, type Introduction } from '../../cli/boost/driver-file';
+import type { Introduction } from '../../cli/boost/driver-file';
 import { warn } from '../files';
 import { reasonOf } from '../mechanisms';
 import { loadProbe } from '../native';
 import type { Mechanism } from '../session';
 import type { BoostSettings, DriveOptions } from './settings';
+import { FILES, pidNamespace } from './told';
 
 const cluster = require('node:cluster') as Cluster;
 /** For all that is told of who drives: a page. */
@@ -30,7 +31,7 @@ export function startBoost({ folder, drive }: BoostSettings): void {
   if (cluster.isPrimary && Object.keys(cluster.workers ?? {}).length > 0) return;
   // A number of a process is used again, a moment is not.
   const key = `${process.pid}-${process.hrtime.bigint()}`;
-  const own = { pid: process.pid, namespace: ownNamespace() };
+  const own = { pid: process.pid, namespace: pidNamespace() };
   let missing: string[] = [];
   let unsense = () => false;
   try {
@@ -79,16 +80,6 @@ function requireSenses({ policy }: DriveOptions, mechanisms: readonly Mechanism[
  */
 function isShared(): 0 | 1 {
   return cluster.isWorker || process.channel ? 1 : 0;
-}
-
-/** Where the number of this process is its own. */
-function ownNamespace(): string {
-  try {
-    return readlinkSync('/proc/self/ns/pid');
-  } catch {
-    // No procfs: it cannot be told then who has ended.
-    return '';
-  }
 }
 
 /** Throws where there is no room to tell who drives: then nobody is to. */

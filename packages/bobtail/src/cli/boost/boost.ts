@@ -145,8 +145,9 @@ async function run(asked: BoostOptions, prepared: Prepared): Promise<Ended> {
 
 /** A lever, or why there is none: none is a reason not to run the service. */
 async function leverFor(options: BoostOptions, prepared: Prepared): Promise<Lever> {
-  const without = 'refused' in prepared ? prepared.refused : underAnother(process.env);
-  if (without !== undefined || !('folder' in prepared)) return { refused: without ?? '' };
+  if ('refused' in prepared) return prepared;
+  const other = underAnother(process.env);
+  if (other !== undefined) return { refused: other };
   try {
     return await findLever(options.lever, options.drive, prepared.folder);
   } catch (error) {

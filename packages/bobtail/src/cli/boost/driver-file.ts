@@ -1,6 +1,7 @@
 /** What boosted processes tell the command line, in a folder of files that are each one's own. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { FILES } from '../../agent/boost/told';
 import { hasCode } from '../failure';
 
 /** A lever under a policy. */
@@ -76,15 +77,6 @@ export type Introduction =
   | Omit<Refused, 'key'>
   | Omit<Driving, 'key' | 'ranNs' | 'counters' | 'hold'>;
 
-/** Of a process's own files: who it is, what its driver did, and how long its requests took. */
-export const FILES = {
-  driver: (key: string): string => `driver-${key}.json`,
-  counters: (key: string): string => `counters-${key}`,
-  latencies: (key: string): string => `latencies-${key}`,
-  /** Empty: all that a full disk has room for. */
-  untold: (key: string): string => `untold-${key}`,
-};
-
 const DRIVER_FILE = /^driver-(\d+-\d+)\.json$/;
 const UNTOLD_FILE = /^untold-((\d+)-\d+)$/;
 
@@ -116,7 +108,8 @@ function untoldOf(name: string): Refused | undefined {
   return { key, pid: Number(pid), namespace: '', missing: [], refused };
 }
 
-function readDriver(folder: string, key: string): DriverFile {
+/** That of one. */
+export function readDriver(folder: string, key: string): DriverFile {
   const text = readFileSync(join(folder, FILES.driver(key)), 'utf8');
   const introduction = JSON.parse(text) as Introduction;
   if ('refused' in introduction) return { key, ...introduction };

@@ -55,7 +55,6 @@ export class LiveBoost {
   #silence: Silence | undefined;
   #looks = 0;
   #isTrouble = false;
-  #isSilent = false;
 
   /** `show` is given what is known at each look; without a folder nobody tells anything. */
   constructor(folder: string | undefined, watched: Watched, show: (live: Live) => void) {
@@ -106,20 +105,19 @@ export class LiveBoost {
   }
 
   #look(): Live {
+    const live = this.now();
     // Whoever is silent now may be gone when that is asked for. Seldomer and seldomer, as all that
     // runs here is looked at.
     this.#looks += 1;
     const isTime = (this.#looks & (this.#looks - 1)) === 0;
-    if (isTime && this.#isSilent) this.#silence = this.#watched.silence();
-    const live = this.now();
-    this.#isSilent = live.isWaiting && this.#silence === undefined;
+    if (isTime && live.isWaiting) this.#silence ??= this.#watched.silence();
     const atMs = performance.now();
     this.#past.push({ atMs, counted: live.counted });
     while (this.#past.length > 1 && (this.#past[1]?.atMs ?? atMs) < atMs - WINDOW_MS) {
       this.#past.shift();
     }
     // Last, so that who was refused and ended at once is told.
-    this.#processes?.takeIn();
+    this.#processes?.takeIn(live.files);
     return live;
   }
 

@@ -5,7 +5,8 @@
  * folder that only root may use, where no other user can make this command read or write what is
  * not its own. So the process cannot say that it is not boosted, and somebody has to look.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { processIds } from '../process-stat';
 import type { Silence } from './summary';
 
 interface Status {
@@ -17,7 +18,7 @@ interface Status {
 /** One of a command's processes that is of another user; undefined where none is known. */
 export function otherUser(command: number): Silence | undefined {
   const own = process.geteuid?.();
-  const all = new Map(processesNow().map((pid) => [pid, statusOf(pid)]));
+  const all = new Map(processIds().map((pid) => [pid, statusOf(pid)]));
   for (const [pid, status] of all) {
     if (status === undefined || status.uid === own) continue;
     if (isBelow(pid, command, all)) {
@@ -36,17 +37,6 @@ function isBelow(
   let at: number | undefined = pid;
   while (at !== undefined && at > 1 && at !== command) at = all.get(at)?.parent;
   return at === command;
-}
-
-function processesNow(): number[] {
-  try {
-    return readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number);
-  } catch {
-    // No procfs: then nobody can tell.
-    return [];
-  }
 }
 
 /** Nothing of one that has ended meanwhile. */

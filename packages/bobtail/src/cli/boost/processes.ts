@@ -5,11 +5,18 @@
  * service runs for weeks and may lose a worker each minute, so they are taken in and removed. At
  * the end of a service all of them end: that says nothing of any, and who reads last finds them.
  */
-import { readlinkSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { FILES, pidNamespace } from '../../agent/boost/told';
 import { isAlive } from '../alive';
 import { sumOf } from './counters';
-import { type DriverFile, type Driving, FILES, type Refused, readDriverFiles } from './driver-file';
+import {
+  type DriverFile,
+  type Driving,
+  type Refused,
+  readDriver,
+  readDriverFiles,
+} from './driver-file';
 import { added, type Counted, countsIn, NOTHING, readLatencies } from './latencies';
 
 /** What is told at one moment. */
@@ -25,7 +32,7 @@ export interface Told {
 /** The processes of one folder. */
 export class Processes {
   readonly #folder: string;
-  readonly #namespace = ownNamespace();
+  readonly #namespace = pidNamespace();
   #past: readonly DriverFile[] = [];
   #counted: Counted = NOTHING;
 
@@ -40,12 +47,11 @@ export class Processes {
     return { files, past: this.#past, counted };
   }
 
-  /** Takes in those that have ended while others go on. */
-  takeIn(): void {
-    const files = readDriverFiles(this.#folder);
+  /** Takes in those of them, as they told last, that have ended while others go on. */
+  takeIn(files: readonly DriverFile[]): void {
     const ended = files.filter((file) => this.#hasEnded(file));
     if (ended.length === files.length) return;
-    for (const file of ended) this.#takeIn(file);
+    for (const { key } of ended) this.#takeIn(key);
   }
 
   /** Of a number in another namespace nobody here can tell. */
@@ -53,22 +59,13 @@ export class Processes {
     return namespace !== '' && namespace === this.#namespace && !isAlive(pid);
   }
 
-  #takeIn(file: DriverFile): void {
-    const { key } = file;
+  #takeIn(key: string): void {
     this.#counted = added(this.#counted, countsIn(join(this.#folder, FILES.latencies(key))));
-    this.#past = withEnded(this.#past, file);
+    // It may have done more since it was read.
+    this.#past = withEnded(this.#past, readDriver(this.#folder, key));
     for (const nameOf of Object.values(FILES)) {
       rmSync(join(this.#folder, nameOf(key)), { force: true });
     }
-  }
-}
-
-function ownNamespace(): string {
-  try {
-    return readlinkSync('/proc/self/ns/pid');
-  } catch {
-    // No procfs: then nobody is ever taken for ended.
-    return '';
   }
 }
 

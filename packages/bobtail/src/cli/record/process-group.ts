@@ -7,11 +7,10 @@
  * stop readers of another session.
  */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
-import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode } from '../failure';
 import type { Outcome } from '../json/run';
-import { processStat } from '../process-stat';
+import { processIds, processStat } from '../process-stat';
 
 /** How long a process may take to end after SIGTERM. */
 const STOP_GRACE_MS = 5_000;
@@ -121,8 +120,8 @@ async function until(condition: () => boolean, withinMs: number): Promise<boolea
 
 /** Whether a process of the group runs. `kill(-pid, 0)` would count zombies nobody reaps. */
 function isGroupAlive(group: number): boolean {
-  return readdirSync('/proc').some((name) => {
-    const stat = /^\d+$/.test(name) ? processStat(Number(name)) : undefined;
+  return processIds().some((pid) => {
+    const stat = processStat(pid);
     return stat?.group === group && stat.state !== 'Z' && stat.state !== 'X';
   });
 }
