@@ -19,10 +19,10 @@ pub mod config;
 mod descriptors;
 #[cfg(feature = "server")]
 pub mod examination;
-#[cfg(feature = "server")]
-#[cfg(test)]
+#[cfg(all(test, feature = "server"))]
 #[path = "../tests/support/folder.rs"]
 mod folder;
+#[cfg(feature = "server")]
 mod folders;
 #[cfg(feature = "server")]
 pub mod guard;
