@@ -59,7 +59,8 @@ function inBuckets(key, value) {
 
 /** What a look cost live, as `whatif --look` takes it; nothing where that was not told. */
 function lookOf(service) {
-  const mean = (figure) => liveMean(live, { service, arm: 'combined', figure });
+  const arm = live.get(service).has('combined') ? 'combined' : 'combined-untuned';
+  const mean = (figure) => liveMean(live, { service, arm, figure });
   const ns = Math.round(mean('lookingNs') / mean('looks'));
   return ns > 0 ? ['--look', `${ns}ns`] : [];
 }

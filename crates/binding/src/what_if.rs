@@ -5,12 +5,12 @@ use std::path::Path;
 
 use bobtail_breakdown::Measured;
 use bobtail_sim::{
-    Capture, Components, Model, Refusal, Scenario, Telling, WhatIf, parse_each,
+    Capture, Components, Coverage, Model, Refusal, Scenario, Telling, WhatIf, parse_each,
     what_if as answer_of,
 };
 use serde::Serialize;
 
-use crate::analysis::{names, open, to_json, trace_info};
+use crate::analysis::{names, open, survey_all, to_json, trace_info, why_nothing};
 use crate::error::BindingError;
 use crate::options::{ReportOptions, WhatIfOptions, parse};
 use crate::recording::Recording;
@@ -49,7 +49,11 @@ pub fn what_if(dir: &Path, options_json: &str) -> Result<String, BindingError> {
         ));
     }
     let mut components = Components::new();
-    let models = models(&recording, &mut components)?;
+    let Found {
+        models,
+        coverage,
+        jobs,
+    } = found(&recording, &mut components)?;
     let mut scenarios: Vec<(String, Scenario)> = Vec::new();
     for text in &options.scenarios {
         let each = parse_each(text, &components).map_err(|error| BindingError::Change { error })?;
@@ -61,7 +65,7 @@ pub fn what_if(dir: &Path, options_json: &str) -> Result<String, BindingError> {
         }
     }
     if scenarios.iter().any(|(_, one)| one.pool.is_some()) {
-        check_pool(&recording, &models)?;
+        check_pool(&recording, &jobs)?;
     }
     check_measured(&recording, &models, &scenarios)?;
     let mut models: Vec<Model> = models.into_iter().map(|one| one.model).collect();
@@ -71,16 +75,19 @@ pub fn what_if(dir: &Path, options_json: &str) -> Result<String, BindingError> {
         tail: percentile,
         latencies: options.latencies,
     };
-    let mut what_if = answer_of(&models, &components, &scenarios, telling).map_err(|error| {
-        let more = match left_out.requests() {
-            Some(count @ 1..) => format!("; {count} more came {}", disturbed.when()),
-            _ => String::new(),
-        };
-        refused(dir, &format!("{error}{more}"))
-    })?;
+    let mut what_if =
+        answer_of(&models, &coverage, &components, &scenarios, telling).map_err(|error| {
+            let more = match left_out.requests() {
+                Some(count @ 1..) => format!("; {count} more came {}", disturbed.when()),
+                _ => String::new(),
+            };
+            refused(dir, &format!("{error}{more}"))
+        })?;
     what_if
         .notes
         .extend(disturbed.note(left_out, what_if.requests));
+    what_if.notes.extend(unrecorded(recording.refused_loops));
+    what_if.notes.extend(sharing_pools(&jobs));
     to_json(&Answer {
         schema: SCHEMA,
         run: Run {
@@ -94,14 +101,67 @@ pub fn what_if(dir: &Path, options_json: &str) -> Result<String, BindingError> {
 
 /// A loop that answered requests.
 struct Served {
-    pid: u32,
     /// Which classes of its work were measured.
     measured: Measured,
     model: Model,
 }
 
-fn models(recording: &Recording, components: &mut Components) -> Result<Vec<Served>, BindingError> {
+/// What is to be said of threads that share a pool: each is replayed with all of it.
+fn sharing_pools(jobs: &Jobs) -> Option<String> {
+    let replayed = |threads: &[PoolUser]| threads.iter().filter(|one| one.is_replayed).count();
+    let mut each = jobs
+        .iter()
+        .map(|(pid, all)| (pid, replayed(&users_of(all))));
+    let (pid, threads) = each.find(|(_, threads)| *threads > 1)?;
+    Some(format!(
+        "{threads} threads of process {pid} share its thread pool, and each is replayed as if it \
+         had that for itself: under more load they would wait for each other, too"
+    ))
+}
+
+/// What is to be said of loops that were not recorded.
+fn unrecorded(loops: u64) -> Option<String> {
+    let which = match loops {
+        0 => return None,
+        1 => "1 more event loop was".to_owned(),
+        _ => format!("{loops} more event loops were"),
+    };
+    Some(format!(
+        "{which} not recorded: nothing of that is in these figures"
+    ))
+}
+
+/// Threads of each process with jobs for its pool, by pid.
+type Jobs = BTreeMap<u32, Vec<PoolUser>>;
+
+/// A thread that had jobs for the pool of its process.
+#[derive(Debug, Clone, Copy)]
+struct PoolUser {
+    jobs: usize,
+    is_replayed: bool,
+}
+
+/// One in so many of the jobs of a process says nothing: a thread that read a file as it started.
+const JOBS_ONCE_IN: usize = 100;
+
+/// Those that share a pool in earnest.
+fn users_of(threads: &[PoolUser]) -> Vec<PoolUser> {
+    let all: usize = threads.iter().map(|one| one.jobs).sum();
+    let uses = |one: &&PoolUser| one.jobs * JOBS_ONCE_IN > all;
+    threads.iter().filter(uses).copied().collect()
+}
+
+/// What the traces of a recording have for a replay.
+struct Found {
+    models: Vec<Served>,
+    coverage: Coverage,
+    jobs: Jobs,
+}
+
+fn found(recording: &Recording, components: &mut Components) -> Result<Found, BindingError> {
     let mut models = Vec::new();
+    let mut jobs = Jobs::new();
+    let mut covered = Vec::new();
     for trace in &recording.traces {
         let reader = open(trace)?;
         let strings = names(&reader);
@@ -111,12 +171,16 @@ fn models(recording: &Recording, components: &mut Components) -> Result<Vec<Serv
             capture.push(record.map_err(|error| trace.failure(error))?);
         }
         let text = |id| bobtail_breakdown::Strings::get(&strings, id);
-        let model = capture
-            .finish()
-            .and_then(|log| Model::of(&log, text, components));
+        let log = capture.finish();
+        let log = log.map_err(|refusal| refused(&trace.path, &refusal.to_string()))?;
+        covered.push(Coverage::of(&log));
+        let model = Model::of(&log, text, components);
+        jobs.entry(trace.pid).or_default().push(PoolUser {
+            jobs: log.jobs(),
+            is_replayed: model.is_ok(),
+        });
         match model {
             Ok(model) => models.push(Served {
-                pid: trace.pid,
                 measured: recording.measured(trace.pid, trace.thread),
                 model,
             }),
@@ -125,20 +189,23 @@ fn models(recording: &Recording, components: &mut Components) -> Result<Vec<Serv
             Err(refusal) => return Err(refused(&trace.path, &refusal.to_string())),
         }
     }
+    let coverage: Coverage = covered.into_iter().sum();
+    let enough = coverage.check();
+    enough.map_err(|refusal| refused(&recording.dir, &refusal.to_string()))?;
     if models.is_empty() {
-        let path = recording.dir.clone();
-        return Err(BindingError::NothingRecorded { path });
+        return Err(why_nothing(recording, &survey_all(recording, 1)?));
     }
-    Ok(models)
+    Ok(Found {
+        models,
+        coverage,
+        jobs,
+    })
 }
 
 /// The threads of a process share one pool, of which each trace sees its own jobs only.
-fn check_pool(recording: &Recording, models: &[Served]) -> Result<(), BindingError> {
-    let mut users: BTreeMap<u32, usize> = BTreeMap::new();
-    for one in models {
-        *users.entry(one.pid).or_default() += usize::from(one.model.pool_jobs() > 0);
-    }
-    match users.iter().find(|(_, users)| **users > 1) {
+fn check_pool(recording: &Recording, jobs: &Jobs) -> Result<(), BindingError> {
+    let mut users = jobs.iter().map(|(pid, all)| (pid, users_of(all).len()));
+    match users.find(|(_, users)| *users > 1) {
         Some((pid, users)) => Err(refused(
             &recording.dir,
             &format!("{users} threads of process {pid} share its pool, so `pool` has no answer"),

@@ -199,17 +199,20 @@ impl<'a> Arguments<'a> {
     }
 }
 
-const UNITS: [(&str, u64); 4] = [
+/// The last by which a duration is a whole number is what it is written in.
+const UNITS: [(&str, u64); 6] = [
+    ("µs", 1_000),
+    ("μs", 1_000),
     ("ns", 1),
     ("us", 1_000),
     ("ms", 1_000_000),
     ("s", 1_000_000_000),
 ];
 
-/// A duration with its unit: `20us`, `1.5ms`.
+/// A duration with its unit: `20us`, `1.5ms`, `33.0 µs`.
 pub fn parse_duration_ns(text: &str) -> Option<u64> {
     let (unit, scale) = UNITS.into_iter().find(|(unit, _)| text.ends_with(unit))?;
-    let number: f64 = text.strip_suffix(unit)?.parse().ok()?;
+    let number: f64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
     let ns = number * scale as f64;
     // 2^53: above it not every whole number is a double.
     (0.0..9_007_199_254_740_992.0)

@@ -38,13 +38,15 @@ impl RunningAverage {
             return;
         }
         let mean = added as f64 / new as f64;
-        self.samples = self.samples.saturating_add(new);
-        let share = if self.samples <= u64::from(self.window) {
-            new as f64 / self.samples as f64
-        } else {
-            1.0 - power(1.0 - 1.0 / f64::from(self.window), new)
-        };
+        // Of a batch that fills the window, the samples until then belong to the plain mean.
+        let until_full = u64::from(self.window).saturating_sub(self.samples).min(new);
+        if until_full > 0 {
+            let count = self.samples + until_full;
+            self.average += (mean - self.average) * (until_full as f64 / count as f64);
+        }
+        let share = 1.0 - power(1.0 - 1.0 / f64::from(self.window), new - until_full);
         self.average += (mean - self.average) * share;
+        self.samples = self.samples.saturating_add(new);
     }
 
     /// The average; none before it has seen its window once.
@@ -97,6 +99,17 @@ mod tests {
         let mut batch = of([3; 16]);
         batch.update(48 + 700, 16 + 100);
         let single = of([3; 16].into_iter().chain([7; 100])).get().unwrap();
+        assert!((batch.get().unwrap() - single).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_batch_that_fills_the_window_is_a_plain_mean_until_it_is_full() {
+        let mut first = RunningAverage::new(256);
+        first.update(300 * 1_000, 300);
+        assert!((first.get().unwrap() - 1_000.0).abs() < 1e-9);
+        let mut batch = of([3; 10]);
+        batch.update(30 + 84, 10 + 12);
+        let single = of([3; 10].into_iter().chain([7; 12])).get().unwrap();
         assert!((batch.get().unwrap() - single).abs() < 1e-9);
     }
 

@@ -9,7 +9,7 @@
 
 use std::time::Instant;
 
-use bobtail_sim::{Capture, Components, Model, Scenario, replay};
+use bobtail_sim::{Capture, Components, Coverage, Model, Scenario, replay};
 use bobtail_trace::{OnDamage, TraceReader};
 
 const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
@@ -35,6 +35,9 @@ fn line(path: &str) -> Result<String, String> {
         capture.push(record.map_err(|error| error.to_string())?);
     }
     let log = capture.finish().map_err(|error| error.to_string())?;
+    Coverage::of(&log)
+        .check()
+        .map_err(|error| error.to_string())?;
     let mut components = Components::new();
     let model = Model::of(&log, |id| strings.get(id), &mut components);
     let model = model.map_err(|error| error.to_string())?;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bobtail_graph::EventKind;
 use bobtail_trace::record::{HandleId, LoopKind, Ns, ReadyQuality, RequestId, StringId};
 
-use crate::capture::{Log, Seen, is_answer};
+use crate::capture::{Log, Seen, is_answer, is_job};
 use crate::components::Components;
 use crate::gates::{Awaiting, gates};
 use crate::model::{
@@ -28,6 +28,11 @@ impl Log {
     /// Requests that were answered, those of warm-up included.
     pub fn requests(&self) -> usize {
         self.requests.len()
+    }
+
+    /// How many jobs its thread had for the pool, for whomever.
+    pub fn jobs(&self) -> usize {
+        self.events.iter().filter(|seen| is_job(seen)).count()
     }
 }
 
@@ -160,10 +165,11 @@ impl<'a> Build<'a> {
         let lead = |woken: bool| {
             let all = events.iter();
             let all = all.filter(|one| one.woken == woken && !one.joins);
-            median(all.map(|one| one.lead_ns).collect())
+            median(all.map(|one| one.lead_ns - one.lead_gc_ns).collect())
         };
         let polls = |woken: bool| {
-            let all = self.turns.iter().filter(|one| one.woken == woken);
+            let all = self.turns.iter().filter(|one| one.has_polled);
+            let all = all.filter(|one| one.woken == woken);
             median(all.map(|one| one.poll_ns).collect())
         };
         Model {
@@ -186,14 +192,7 @@ impl<'a> Build<'a> {
     fn event(&self, ix: usize, job: Option<u32>, first_step: u32) -> Event {
         let seen: &Seen = &self.log.events[ix];
         let ready_ns = self.ready_ns[ix];
-        // Who was listened to late for another reason than its connection stays late.
-        let came_ns = match self.causes[ix] {
-            Cause::Outside {
-                after: Some((_, at_ns)),
-                ..
-            } if at_ns == ready_ns => self.came_ns[ix],
-            _ => ready_ns,
-        };
+        let came_ns = self.came_ns(ix);
         let lead_ns = seen
             .ended
             .begin_ns
@@ -232,7 +231,7 @@ impl<'a> Build<'a> {
                 true => seen.ended.end_ns.saturating_sub(seen.taken_ns),
                 false => seen.ended.begin_ns.saturating_sub(seen.taken_ns),
             },
-            is_job: seen.ended.kind == LoopKind::Pool,
+            is_job: is_job(seen),
             woken: ready_ns > seen.free_ns,
             wait: self.waits[ix],
             lead_ns,
@@ -256,16 +255,29 @@ impl<'a> Build<'a> {
         }
     }
 
+    /// When what an event tells came, if that is from outside; else when it stood in line.
+    fn came_ns(&self, ix: usize) -> Ns {
+        let ready_ns = self.ready_ns[ix];
+        match self.causes[ix] {
+            // Who was listened to late for another reason than its connection stays late.
+            Cause::Outside {
+                after: Some((_, at_ns)),
+                ..
+            } if at_ns == ready_ns => self.came_ns[ix],
+            _ => ready_ns,
+        }
+    }
+
     /// Those of which the source is known, and their numbers.
     fn requests(&self) -> (Vec<Request>, HashMap<RequestId, u32>) {
         let mut numbers = HashMap::with_capacity(self.log.requests.len());
         let each = self.log.requests.iter().filter_map(|one| {
             let source = self.index.containing(one.source)?;
-            let in_line_ns = self.ready_ns[source as usize];
+            let told_ns = self.came_ns(source as usize);
             numbers.insert(one.id, numbers.len() as u32);
             Some(Request {
                 source,
-                before_ns: in_line_ns as i64 - one.source_ready_ns as i64,
+                before_ns: told_ns as i64 - one.source_ready_ns as i64,
                 arrival_ns: one.source_ready_ns,
                 latency_ns: one.sink_ns.saturating_sub(one.source_ready_ns),
                 route: self.routes.get(&one.id).copied().unwrap_or(0),
@@ -377,7 +389,10 @@ impl<'a> Build<'a> {
     }
 
     fn span_ns(&self) -> (Ns, Ns) {
-        let counted = self.log.requests.iter().filter(|one| one.counts);
+        // A loop that only answered in warm-up has a time of its own all the same.
+        let any_counts = self.log.requests.iter().any(|one| one.counts);
+        let counted = self.log.requests.iter();
+        let counted = counted.filter(|one| one.counts || !any_counts);
         let spans = counted.map(|one| (one.source_ready_ns, one.sink_ns));
         spans
             .reduce(|(from, to), (source, sink)| (from.min(source), to.max(sink)))

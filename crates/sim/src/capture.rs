@@ -177,7 +177,8 @@ impl Capture {
         self.see(&record);
     }
 
-    /// Ends the trace.
+    /// Ends the trace. Whether what it has is enough is for all of a recording together to say
+    /// ([`crate::Coverage`]); but one that was too long to hold is refused.
     pub fn finish(mut self) -> Result<Log, Refusal> {
         let log = &mut self.log;
         self.graph.finish(&mut |path: &RequestPath, window| {
@@ -186,8 +187,10 @@ impl Capture {
         self.take_ended();
         self.log.part_answers();
         self.log.unfinished = self.graph.unfinished();
-        self.log.check()?;
-        Ok(self.log)
+        match self.log.too_many && !self.log.requests.is_empty() {
+            true => Err(Refusal::TooLong),
+            false => Ok(self.log),
+        }
     }
 
     fn take_ended(&mut self) {
@@ -367,10 +370,16 @@ impl Log {
         self.collections.partition_point(|one| one.end_ns <= at_ns)
     }
 
-    /// The kind of a collection of which there is a part in this time.
-    pub(crate) fn kind_of(&self, from_ns: Ns, to_ns: Ns) -> Option<CollectionKind> {
+    /// The first collection of which there is a part in this time.
+    pub(crate) fn collection_in(&self, from_ns: Ns, to_ns: Ns) -> Option<Collected> {
         let one = self.collections.get(self.collections_from(from_ns))?;
-        (one.begin_ns < to_ns).then(|| CollectionKind::from_v8(one.kind))
+        (one.begin_ns < to_ns).then_some(*one)
+    }
+
+    /// Its kind.
+    pub(crate) fn kind_of(&self, from_ns: Ns, to_ns: Ns) -> Option<CollectionKind> {
+        let one = self.collection_in(from_ns, to_ns)?;
+        Some(CollectionKind::from_v8(one.kind))
     }
 
     /// Everything so far turns out to be warm-up.
@@ -445,7 +454,8 @@ pub(crate) fn is_answer(ended: &Ended) -> bool {
     ended.kind == LoopKind::Read && !ended.on_server
 }
 
-fn is_job(seen: &Seen) -> bool {
+/// It tells that a job of the pool is done.
+pub(crate) fn is_job(seen: &Seen) -> bool {
     seen.ended.kind == LoopKind::Pool
 }
 

@@ -13,11 +13,13 @@ pub(crate) const SUGGESTED: usize = 3;
 pub enum ExpressionError {
     #[error("a change is missing at position {at} of `{text}`")]
     Empty { text: String, at: usize },
-    #[error("`{change}` has no value at position {at} of `{text}`: write {change}=0.9")]
+    #[error("`{change}` has no value at position {at} of `{text}`: write {change}={example}")]
     NoValue {
         text: String,
         at: usize,
         change: String,
+        /// A value that it could have.
+        example: &'static str,
     },
     #[error(
         "unknown component `{name}` at position {at} of `{text}`{}",

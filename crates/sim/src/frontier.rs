@@ -30,11 +30,24 @@ pub struct FrontierPoint {
     /// Another that reduces at least as much for at most as much energy, and is better in one of
     /// them; of several the one that reduces most. None on the frontier.
     pub beaten_by: Option<String>,
+    /// Which lever it has (its latency, whose it is, how often the policy may look), by number from
+    /// 0: only those with the same are compared. None without one, which is compared with all.
+    pub lever: Option<u32>,
 }
 
-/// Marks who is beaten, among those with the same lever; it is none for who drives nothing, and is
-/// compared with all.
-pub(crate) fn mark<L: PartialEq>(points: &mut [(FrontierPoint, Option<L>)]) {
+/// Numbers the levers and marks who is beaten, among those with the same; it is none for who drives
+/// nothing, and is compared with all.
+pub(crate) fn mark<L: PartialEq + Copy>(points: &mut [(FrontierPoint, Option<L>)]) {
+    let mut levers: Vec<L> = Vec::new();
+    for (point, lever) in points.iter_mut() {
+        point.lever = lever.map(|lever| {
+            let known = levers.iter().position(|one| *one == lever);
+            known.unwrap_or_else(|| {
+                levers.push(lever);
+                levers.len() - 1
+            }) as u32
+        });
+    }
     let beats = |one: &FrontierPoint, other: &FrontierPoint| {
         let (less, cheaper) = (one.reduction - other.reduction, other.energy - one.energy);
         less >= 0.0 && cheaper >= 0.0 && (less > 0.0 || cheaper > 0.0)
@@ -66,20 +79,22 @@ pub(crate) fn mark<L: PartialEq>(points: &mut [(FrontierPoint, Option<L>)]) {
 mod tests {
     use super::*;
 
-    /// Of schemes with a lever each, by number.
+    fn point(name: &str, reduction: f64, energy: f64) -> FrontierPoint {
+        FrontierPoint {
+            name: name.to_owned(),
+            reduction,
+            reduction_interval: None,
+            energy,
+            beaten_by: None,
+            lever: None,
+        }
+    }
+
+    /// Of schemes with a lever each.
     fn marked(points: &[(&str, f64, f64, Option<u32>)]) -> Vec<(String, Option<String>)> {
         let mut all: Vec<(FrontierPoint, Option<u32>)> = points
             .iter()
-            .map(|&(name, reduction, energy, lever)| {
-                let point = FrontierPoint {
-                    name: name.to_owned(),
-                    reduction,
-                    reduction_interval: None,
-                    energy,
-                    beaten_by: None,
-                };
-                (point, lever)
-            })
+            .map(|&(name, reduction, energy, lever)| (point(name, reduction, energy), lever))
             .collect();
         mark(&mut all);
         all.into_iter()
@@ -110,6 +125,11 @@ mod tests {
         ] {
             assert_eq!(by(name), None, "{name}");
         }
+        let mut numbered = [("a", Some(7)), ("b", None), ("c", Some(5)), ("d", Some(7))]
+            .map(|(name, lever)| (point(name, 0.1, 1.0), lever));
+        mark(&mut numbered);
+        let levers = numbered.map(|(one, _)| one.lever);
+        assert_eq!(levers, [Some(0), None, Some(1), Some(0)]);
         assert_eq!(by("worse"), Some("better"));
         assert_eq!(by("longer"), Some("good"));
     }

@@ -1,6 +1,7 @@
 //! What holds for every replay, on traces that grow from a seed and under any change.
 
 use bobtail_testkit::{Shape, Simulation};
+use bobtail_trace::record::Ns;
 use proptest::prelude::*;
 
 use crate::model::{Action, EventIx, Model, NO_GATE, Step, Trigger};
@@ -173,6 +174,24 @@ proptest! {
             let at_most_ns = free_ns.max(one.ready_ns) + lead_ns(one) + poll_ns;
             prop_assert!(one.begin_ns <= at_most_ns, "{:?} free {}", one, free_ns);
             free_ns = one.end_ns;
+        }
+    }
+
+    #[test]
+    fn no_event_that_is_ready_is_slept_over(seed in any::<u64>(), scenario in change()) {
+        let (model, components) = grown(seed, 6_000);
+        let ran = replay_told(&model, &scenario, &components).ran;
+        let lead_ns = model.events.iter().map(|one| one.lead_ns).max().unwrap_or(0);
+        let poll_ns = model.events.iter().map(|one| one.poll_ns).max().unwrap_or(0);
+        let usual_ns = model.lead_woken_ns.max(model.lead_busy_ns) + model.poll_woken_ns;
+        let slack_ns = lead_ns + poll_ns + usual_ns;
+        // Of all that are still to run.
+        let mut first_ready_ns = Ns::MAX;
+        for pair in ran.windows(2).rev() {
+            let [before, next] = pair else { continue };
+            first_ready_ns = first_ready_ns.min(next.ready_ns);
+            let rested = next.begin_ns.saturating_sub(before.end_ns.max(first_ready_ns));
+            prop_assert!(rested <= slack_ns, "{:?} ready {}", pair, first_ready_ns);
         }
     }
 

@@ -8,6 +8,7 @@
 //! ```text
 //! for each trace:  Capture::push(record) …, finish()      what a replay needs   -> Log
 //!                  Model::of(&log, names, &mut components)   who waits for whom  -> Model
+//! of all traces:   Coverage::of(&log) …, sum(), check()     enough, or a refusal  -> Coverage
 //! for each change: Scenario                                  factors by component
 //!                  replay(&model, &scenario)                 the loop runs again -> Replayed
 //! once:            what_if(models, scenarios, …)             percentiles, sensitivity -> WhatIf
@@ -26,12 +27,12 @@
 //! | `replay`, `agenda`, `uses` | the loop runs again, and how much of its time it would need |
 //! | `prediction`, `blocked`, `policy_outcome`, `sensitivity` | what came of it, how sure that is |
 //! | `disturbed`, `overload` | what the host disturbed is in no percentile; too much load |
-//! | `what_if` | the answer |
+//! | `what_if`, `notes` | the answer, and what is said beside it |
 //! | `shedding` | requests are turned away while a collection is due |
 //! | `scheme`, `pace`, `gear`, `domain`, `ledger` | a policy drives a lever, and what it takes |
 //! | `ahead`, `follower`, `foresight`, `rubik` | schemes that decide by requests |
 //! | `frontier` | which schemes no other beats in both tail and energy |
-//! | `refusal` | recordings that cannot be replayed, and why |
+//! | `coverage`, `refusal` | recordings that cannot be replayed, and why |
 
 #![forbid(unsafe_code)]
 
@@ -42,6 +43,7 @@ mod blocked;
 mod build;
 mod capture;
 mod components;
+mod coverage;
 mod disturbed;
 mod domain;
 mod expression;
@@ -56,6 +58,7 @@ mod glance;
 mod invariants;
 mod ledger;
 mod model;
+mod notes;
 mod overload;
 mod pace;
 #[cfg(test)]
@@ -80,6 +83,7 @@ mod what_if;
 pub use ahead::{Aim, Since, TypeChance};
 pub use capture::{Capture, Log};
 pub use components::Components;
+pub use coverage::Coverage;
 pub use disturbed::{Disturbed, LeftOut};
 pub use expression::parse;
 pub use expression_error::ExpressionError;

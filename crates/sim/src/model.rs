@@ -167,7 +167,8 @@ pub(crate) struct Gate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Request {
     pub source: EventIx,
-    /// When it came, before its event stood in line.
+    /// How long before what its event told came, or before that stood in line where something in
+    /// this process brought it.
     pub before_ns: i64,
     pub arrival_ns: Ns,
     pub latency_ns: u64,

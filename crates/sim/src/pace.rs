@@ -203,8 +203,14 @@ impl Pace {
             self.totals.polls += 1;
             self.totals.queue_lengths += u64::from(ready);
         }
-        if std::mem::take(&mut self.is_asleep) || self.sees(Sees::Work) {
+        let is_woken = std::mem::take(&mut self.is_asleep);
+        if self.sees(Sees::Work) {
             self.look();
+        } else if is_woken {
+            // Who looks is there a moment later and sees what runs; at once it would see nothing,
+            // and go back to sleep.
+            let wakes_ns = self.glances.as_ref().map_or(1, |_| self.drive.look_ns);
+            self.look_ns = self.look_ns.min(self.at_ns + wakes_ns);
         }
     }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::ahead::Aim;
 use crate::components::Components;
 use crate::ledger::Ledger;
-use crate::scheme::Drive;
+use crate::scheme::{Drive, Scheme};
 
 /// What a policy did with its lever.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -17,6 +17,11 @@ pub struct PolicyOutcome {
     pub latency_ns: u64,
     /// All loops have one lever.
     pub shared_domain: bool,
+    /// Share of the time that a loop works which looking may cost; null for any, and for who does
+    /// not look.
+    pub budget: Option<f64>,
+    /// CPU time of one look; null for who knows more than a sensor tells, and does not look.
+    pub look_ns: Option<u64>,
     pub boosts: u64,
     /// Share of the time not at base speed.
     pub boosted_share: f64,
@@ -34,7 +39,8 @@ pub struct PolicyOutcome {
 pub struct Target {
     pub percentile: f64,
     pub latency_ns: u64,
-    pub reached_ns: u64,
+    /// None where the load is too much: it would grow for as long as that lasts.
+    pub reached_ns: Option<u64>,
 }
 
 /// A type of requests.
@@ -49,13 +55,13 @@ pub struct TypeOutcome {
 }
 
 impl PolicyOutcome {
-    /// Of a replay with these latencies after warm-up. Shares are rounded, since powers differ in
-    /// their last bits from machine to machine.
+    /// Of a replay with these latencies after warm-up, if it has any. Shares are rounded, since
+    /// powers differ in their last bits from machine to machine.
     pub(crate) fn of(
         drive: &Drive,
         ledger: &Ledger,
         aim: Option<&Aim>,
-        latencies_ns: &[u64],
+        latencies_ns: Option<&[u64]>,
         components: &Components,
     ) -> Self {
         let mut target = None;
@@ -66,7 +72,8 @@ impl PolicyOutcome {
                 percentile,
                 latency_ns,
             }) => {
-                let reached_ns = percentile_ns(latencies_ns.to_vec(), percentile).unwrap_or(0);
+                let reached_ns =
+                    latencies_ns.and_then(|all| percentile_ns(all.to_vec(), percentile));
                 target = Some(Target {
                     percentile,
                     latency_ns,
@@ -83,10 +90,13 @@ impl PolicyOutcome {
                 types = Some(each.collect());
             }
         }
+        let looks = matches!(drive.scheme, Scheme::Policy(_));
         Self {
             policy: drive.scheme.to_string(),
             latency_ns: drive.lever.latency_ns,
             shared_domain: drive.lever.is_shared,
+            budget: drive.budget.filter(|_| looks),
+            look_ns: looks.then_some(drive.look_ns),
             boosts: ledger.boosts.len() as u64,
             boosted_share: rounded(ledger.fast_share()),
             energy: rounded(ledger.relative_energy()),

@@ -79,6 +79,19 @@ impl Sample {
         }
     }
 
+    /// Why the percentile that was asked for is not told, if it is not.
+    pub fn untold(&self, asked: f64, requests: u64) -> Option<String> {
+        if self.percentiles.contains(&asked) {
+            return None;
+        }
+        let beyond = requests - rank(requests, asked);
+        let needed = (REQUESTS_BEYOND / (1.0 - asked / 100.0)).round();
+        Some(format!(
+            "p{asked} is not told: {REQUESTS_BEYOND} requests have to lie beyond it, and {beyond} \
+             do; about {needed} that count are needed"
+        ))
+    }
+
     /// Latencies by block.
     pub fn sorted(&self, latencies_ns: &[u64]) -> Blocked {
         self.sorted_served(latencies_ns, |_| true)
@@ -223,7 +236,12 @@ mod tests {
     #[test]
     fn what_too_few_requests_lie_beyond_is_not_told() {
         let few: Vec<u64> = (1..=1_500).collect();
-        assert_eq!(Sample::of(&few, &few, 99.9).percentiles, [99.0, 50.0]);
+        let told = Sample::of(&few, &few, 99.9);
+        assert_eq!(told.percentiles, [99.0, 50.0]);
+        assert_eq!(told.untold(99.0, 1_500), None);
+        let why = "p99.9 is not told: 10 requests have to lie beyond it, and 1 do; about 10000 \
+                   that count are needed";
+        assert_eq!(told.untold(99.9, 1_500).as_deref(), Some(why));
         assert_eq!(
             Sample::of(&few[..200], &few[..200], 99.9).percentiles,
             [95.0, 50.0]

@@ -4,7 +4,7 @@
 
 use thiserror::Error;
 
-use crate::capture::{EVENTS_MAX, Log};
+use crate::capture::EVENTS_MAX;
 
 /// See the module.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -44,50 +44,4 @@ pub enum Refusal {
          wait for is not known"
     )]
     Unfinished { unfinished: u64, requests: u64 },
-}
-
-/// One in so many requests may lack its history.
-const LACKING_ONCE_IN: u64 = 100;
-/// This part of the time may be lost, with all requests in it.
-const LOST_PART: u64 = 20;
-/// One in so many may lack its response: those under way at the end do.
-const UNFINISHED_ONCE_IN: u64 = 2;
-
-impl Log {
-    /// Refuses what would have to be guessed.
-    pub(crate) fn check(&self) -> Result<(), Refusal> {
-        let requests = self.requests.len() as u64;
-        if self.too_many {
-            return Err(Refusal::TooLong);
-        }
-        if self.pauses > 0 {
-            let pauses = self.pauses;
-            return Err(Refusal::Paused { pauses });
-        }
-        if self.truncated * LACKING_ONCE_IN > requests {
-            return Err(Refusal::Lossy {
-                truncated: self.truncated,
-                requests,
-                losses: self.losses,
-            });
-        }
-        let span_ns = match (self.events.first(), self.events.last()) {
-            (Some(first), Some(last)) => last.ended.end_ns - first.ended.begin_ns,
-            _ => 0,
-        };
-        if self.lost_ns * LOST_PART > span_ns {
-            return Err(Refusal::Gaps {
-                lost_ns: self.lost_ns,
-                span_ns,
-                losses: self.losses,
-            });
-        }
-        if self.unfinished * UNFINISHED_ONCE_IN > requests + self.unfinished {
-            return Err(Refusal::Unfinished {
-                unfinished: self.unfinished,
-                requests: requests + self.unfinished,
-            });
-        }
-        Ok(())
-    }
 }

@@ -11,6 +11,8 @@ mod shed;
 mod times;
 mod together;
 
+use std::collections::VecDeque;
+
 use bobtail_trace::record::Ns;
 
 use crate::agenda::{Agenda, Due};
@@ -142,7 +144,7 @@ struct Run<'a> {
     /// Of gates: what each still waits for.
     missing: Vec<u32>,
     /// Gates that opened when their own event was over.
-    opened: Vec<u32>,
+    opened: VecDeque<u32>,
     readied_ns: Vec<Ns>,
     sinks_ns: Vec<Ns>,
     now: Ns,
@@ -171,7 +173,7 @@ impl<'a> Run<'a> {
             agenda: Agenda::default(),
             pool: Line::new(threads),
             missing: model.gates.iter().map(|gate| gate.missing).collect(),
-            opened: Vec::new(),
+            opened: VecDeque::new(),
             readied_ns: vec![NEVER; model.events.len()],
             sinks_ns: vec![NEVER; model.requests.len()],
             now: 0,
@@ -189,8 +191,13 @@ impl<'a> Run<'a> {
 
     fn came_ns(&self, request: usize) -> Ns {
         let known = &self.model.requests[request];
-        let in_line_ns = self.readied_ns[known.source as usize];
-        in_line_ns.saturating_add_signed(-known.before_ns)
+        let source = known.source as usize;
+        let told_ns = match self.model.events[source].trigger {
+            // Whoever listened to it when: it may have come before its connection was accepted.
+            Trigger::Arrival { .. } => self.delay_ns[source],
+            Trigger::Released { .. } | Trigger::Job { .. } => self.readied_ns[source],
+        };
+        told_ns.saturating_add_signed(-known.before_ns)
     }
 
     fn latency_ns(&self, request: usize) -> u64 {
@@ -360,22 +367,27 @@ impl<'a> Run<'a> {
     fn lead_of(&self, (ready_ns, event): Due) -> u64 {
         let known = &self.model.events[event as usize];
         let woken = ready_ns > self.now;
-        match (woken == known.woken && !known.joins, woken) {
-            (true, _) => self.lead_ns[event as usize],
+        let usual_ns = match (woken == known.woken && !known.joins, woken) {
+            (true, _) => return self.lead_ns[event as usize],
             (false, true) => self.model.lead_woken_ns,
             (false, false) => self.model.lead_busy_ns,
-        }
+        };
+        usual_ns + self.collected_before(event)
+    }
+
+    /// What is collected on the way to an event, which is done however the loop comes there.
+    fn collected_before(&self, event: EventIx) -> u64 {
+        let known = &self.model.events[event as usize];
+        self.lead_ns[event as usize].saturating_sub(known.lead_ns - known.lead_gc_ns)
     }
 
     /// Runs an event, in a callback of its own or in that of the one before it.
     fn run(&mut self, (ready_ns, event): Due, joins: bool) {
         let ix = event as usize;
-        let known = &self.model.events[ix];
         self.readied_ns[ix] = ready_ns;
         let woken = ready_ns > self.now && !joins;
         let lead_ns = if joins {
-            // Only what is collected before it.
-            self.lead_ns[ix].saturating_sub(known.lead_ns - known.lead_gc_ns)
+            self.collected_before(event)
         } else {
             self.lead_of((ready_ns, event))
         };
@@ -390,7 +402,8 @@ impl<'a> Run<'a> {
                 self.step(step);
             }
         }
-        while let Some(gate) = self.opened.pop() {
+        // As reactions of promises run: who waited first goes on first.
+        while let Some(gate) = self.opened.pop_front() {
             self.run_opened(gate);
         }
         if let Some(told) = &mut self.told {
@@ -433,7 +446,7 @@ impl<'a> Run<'a> {
                 let missing = &mut self.missing[gate as usize];
                 *missing -= 1;
                 if *missing == 0 {
-                    self.opened.push(gate);
+                    self.opened.push_back(gate);
                 }
             }
             Action::Sink(request) => self.sinks_ns[request as usize] = self.now,
@@ -457,7 +470,11 @@ impl<'a> Run<'a> {
             Trigger::Arrival { .. } => self.delay_ns[ix].max(self.now),
         };
         if let Some(driven) = &mut self.driven {
-            driven.expect(self.model, event, ready_ns);
+            let told_ns = match known.trigger {
+                Trigger::Arrival { .. } => self.delay_ns[ix],
+                Trigger::Released { .. } | Trigger::Job { .. } => ready_ns,
+            };
+            driven.expect(self.model, event, told_ns);
         }
         match known.phase {
             Phase::Poll if known.is_job => self.agenda.be_done((ready_ns, event)),

@@ -4,6 +4,7 @@
 //! cut inside work that was told as a sum splits it in proportion, like everywhere else.
 
 use bobtail_graph::{EndedPiece, Work};
+use bobtail_policy::CollectionKind;
 use bobtail_trace::record::{Ns, RequestId};
 
 use crate::capture::Log;
@@ -28,6 +29,8 @@ pub(crate) struct Steps {
     open_ns: [u64; CLASSES],
     request: u32,
     gate: u32,
+    /// The end of the collection that is under way: whatever interrupts it, it is one.
+    collecting_until_ns: Option<Ns>,
 }
 
 /// An event to be cut.
@@ -51,6 +54,7 @@ impl Steps {
             open_ns: [0; CLASSES],
             request: NO_REQUEST,
             gate: NO_GATE,
+            collecting_until_ns: None,
         }
     }
 
@@ -69,11 +73,8 @@ impl Steps {
             }
             self.go_on(number_of(piece.request), number);
             let mut left = *piece;
-            let collects = (left.work.gc_ns > 0)
-                .then(|| whole.log.kind_of(start_ns, piece.end_ns))
-                .flatten();
-            if let Some(kind) = collects {
-                self.close(Action::Collect(kind));
+            if left.work.gc_ns > 0 {
+                self.collect(whole.log, start_ns, piece.end_ns);
             }
             while let Some(point) = points.next_if(|point| point.at_ns <= piece.end_ns) {
                 let before = cut(&mut left, start_ns, point.at_ns);
@@ -82,14 +83,34 @@ impl Steps {
                 self.close(point.action);
             }
             self.work(left.work);
-            if collects.is_some() {
-                self.close(Action::Collected);
-            }
             start_ns = piece.end_ns;
+            self.collected_by(start_ns);
         }
+        self.collected_by(Ns::MAX);
         self.end_step();
         (self.request, self.gate) = (NO_REQUEST, NO_GATE);
         points.for_each(|point| self.close(point.action));
+    }
+
+    /// Work in which there is a part of a collection: it begins, unless it did before.
+    fn collect(&mut self, log: &Log, start_ns: Ns, end_ns: Ns) {
+        if self.collecting_until_ns.is_none()
+            && let Some(one) = log.collection_in(start_ns, end_ns)
+        {
+            self.close(Action::Collect(CollectionKind::from_v8(one.kind)));
+            self.collecting_until_ns = Some(one.end_ns);
+        }
+    }
+
+    /// The collection under way is over, if it ends by then.
+    fn collected_by(&mut self, at_ns: Ns) {
+        if self
+            .collecting_until_ns
+            .take_if(|end_ns| *end_ns <= at_ns)
+            .is_some()
+        {
+            self.close(Action::Collected);
+        }
     }
 
     fn work(&mut self, work: Work) {
@@ -107,6 +128,10 @@ impl Steps {
 
     /// What follows is for this request and behind this gate.
     fn go_on(&mut self, request: u32, gate: u32) {
+        if self.gate != gate {
+            // What is behind a gate may run later than what is before it.
+            self.collected_by(Ns::MAX);
+        }
         if self.request != request || self.gate != gate {
             self.end_step();
             (self.request, self.gate) = (request, gate);

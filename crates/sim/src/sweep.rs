@@ -4,11 +4,11 @@
 //! them; the language of changes itself stays one of single scenarios.
 
 use crate::components::Components;
-use crate::expression::{parse, policy_from};
+use crate::expression::{parse, policy_place};
 use crate::expression_error::ExpressionError;
 use crate::scenario::Scenario;
 
-const SWEPT: &str = "policy=adrenaline";
+const SWEPT: &str = "adrenaline";
 const TYPES: &str = "types=";
 /// Stands for all routes of the recording.
 const ALL: &str = "n";
@@ -33,8 +33,12 @@ pub fn parse_each(
 
 /// The texts, where there is a range of types in this one.
 fn swept(text: &str, routes: u32) -> Option<Vec<String>> {
-    let policy = policy_from(text).filter(|at| text[*at..].starts_with(SWEPT))?;
-    let (at, _) = text[policy..].match_indices(TYPES).next()?;
+    let policy = policy_place(text)?.value_from;
+    let is_swept = text[policy..].trim_start().starts_with(SWEPT);
+    let (at, _) = text[policy..]
+        .match_indices(TYPES)
+        .next()
+        .filter(|_| is_swept)?;
     let from = policy + at + TYPES.len();
     let value = text[from..].split(',').next()?;
     let (least, most) = value.trim_end().split_once("..")?;

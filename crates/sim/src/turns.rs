@@ -30,6 +30,8 @@ pub(crate) struct Turn {
     /// From then, or from when the loop was free, until the answer was there: what was ready
     /// meanwhile is a part of it.
     pub poll_ns: u64,
+    /// The kernel told of an event.
+    pub has_polled: bool,
 }
 
 /// When events of the poll stand in line, and the turns by number.
@@ -131,6 +133,7 @@ fn turns(events: &[Seen], ready_ns: &mut [Ns]) -> Vec<Turn> {
                 poll_ns: events[first]
                     .polled_ns
                     .saturating_sub(ready_ns.max(free_ns)),
+                has_polled: true,
             };
         }
         from += of_turn;

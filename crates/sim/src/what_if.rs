@@ -12,16 +12,18 @@ use thiserror::Error;
 use crate::ahead::Aim;
 use crate::blocked::Blocked;
 use crate::components::Components;
+use crate::coverage::Coverage;
 use crate::frontier::{Frontier, FrontierPoint, mark};
 use crate::ledger::Ledger;
 use crate::model::Model;
+use crate::notes::{UNUSED_POOL, growing_under, of_recording};
 use crate::overload::growth;
 use crate::policy_outcome::PolicyOutcome;
 use crate::prediction::{Predicted, Sample};
 use crate::replay::replay_all;
 use crate::scenario::Scenario;
 use crate::scheme::Drive;
-use crate::sensitivity::{Sensitivity, candidates};
+use crate::sensitivity::{Sensitivity, Untried, candidates};
 use crate::shedding::Closed;
 
 /// A percentile of the replay without a change may be so far from the recorded one.
@@ -47,7 +49,8 @@ pub enum WhatIfError {
 #[serde(rename_all = "camelCase")]
 pub struct WhatIf {
     pub requests: u64,
-    /// Percentiles that are told, highest first.
+    /// The percentile that was asked for, and those that are told, highest first.
+    pub asked: f64,
     pub percentiles: Vec<f64>,
     pub fidelity: Fidelity,
     /// The replay without a change.
@@ -74,6 +77,12 @@ pub struct Fidelity {
     pub client_requests: u64,
     /// Threads of the pool, by what they did; null where nothing used it.
     pub pool_threads: Option<u32>,
+    /// Requests of which a part of the history was lost, of `of_requests` that were answered.
+    pub truncated_requests: u64,
+    pub of_requests: u64,
+    /// Records that were lost with events, and the time of which they were.
+    pub losses: u64,
+    pub lost_ns: u64,
 }
 
 /// What comes of one scenario.
@@ -126,9 +135,10 @@ pub enum Saturated {
     Pool,
 }
 
-/// Replays every scenario, by name, and ranks the components.
+/// Replays every scenario, by name, and ranks the components; `coverage` is that of the recording.
 pub fn what_if(
     models: &[Model],
+    coverage: &Coverage,
     components: &Components,
     scenarios: &[(String, Scenario)],
     telling: Telling,
@@ -142,6 +152,7 @@ pub fn what_if(
     }
     let asking = Asking {
         models,
+        coverage,
         components,
         sample: &sample,
         latencies: telling.latencies,
@@ -159,23 +170,39 @@ pub fn what_if(
             });
         }
     }
+    let mut growing = Vec::new();
     let outcomes = scenarios.iter().map(|(name, scenario)| {
         let replayed = asking.replayed(scenario);
         let mut outcome = asking.outcome(name.clone(), &replayed, &unchanged);
-        let policy = |drive| asking.policy(drive, &replayed);
-        outcome.policy = scenario.drive.as_ref().map(policy);
+        if outcome.saturated.is_none() {
+            growing.extend(growing_under(name, replayed.served_latencies(&arrivals)));
+        }
+        let policy = |drive| asking.policy(drive, &replayed, outcome.saturated);
+        let policy = scenario.drive.as_ref().map(policy);
+        outcome.policy = policy;
         outcome.shed = scenario.shedding.map(|_| Shed::of(&replayed));
         outcome
     });
     let outcomes: Vec<Outcome> = outcomes.collect();
     let unchanged_outcome = asking.outcome("unchanged".to_owned(), &before, &unchanged);
+    let grown = growth(&arrivals, &recorded);
+    let (sensitivity, untried) = asking.sensitivity(&unchanged);
+    let mut notes = of_recording(&fidelity, requests, grown);
+    notes.extend(growing.into_iter().filter(|_| grown.is_none()));
+    notes.splice(0..0, sample.untold(telling.tail, requests));
+    notes.extend(untried.note());
+    notes.extend(coverage.note());
+    if fidelity.pool_threads.is_none() && scenarios.iter().any(|(_, one)| one.pool.is_some()) {
+        notes.push(UNUSED_POOL.to_owned());
+    }
     Ok(WhatIf {
         requests,
+        asked: telling.tail,
         percentiles: sample.percentiles.clone(),
-        notes: notes(&fidelity, requests, growth(&arrivals, &recorded)),
+        notes,
         frontier: frontier(&unchanged_outcome, &outcomes, scenarios),
         scenarios: outcomes,
-        sensitivity: asking.sensitivity(&unchanged),
+        sensitivity,
         unchanged: unchanged_outcome,
         fidelity,
     })
@@ -183,6 +210,7 @@ pub fn what_if(
 
 struct Asking<'a> {
     models: &'a [Model],
+    coverage: &'a Coverage,
     components: &'a Components,
     sample: &'a Sample,
     latencies: bool,
@@ -204,6 +232,15 @@ impl Sum {
     /// Whether a request was served, by its place.
     fn served(&self) -> impl Fn(usize) -> bool + '_ {
         |at| !self.turned_away.get(at).is_some_and(|away| *away)
+    }
+
+    /// When those came, and their latencies.
+    fn served_latencies(&self, arrivals_ns: &[u64]) -> (Vec<u64>, Vec<u64>) {
+        let served = self.served();
+        let each = arrivals_ns.iter().zip(&self.latencies_ns).enumerate();
+        each.filter(|(at, _)| served(*at))
+            .map(|(_, (at_ns, ns))| (*at_ns, *ns))
+            .unzip()
     }
 
     /// Latencies of those, and how many had each.
@@ -249,6 +286,7 @@ fn frontier(
                 .map(|[low, high]| [0.0 - high, 0.0 - low]),
             energy,
             beaten_by: None,
+            lever: None,
         })
     };
     let driven = outcomes.iter().zip(scenarios);
@@ -299,9 +337,9 @@ impl Asking<'_> {
         all
     }
 
-    fn policy(&self, drive: &Drive, replayed: &Sum) -> PolicyOutcome {
+    fn policy(&self, drive: &Drive, replayed: &Sum, saturated: Option<Saturated>) -> PolicyOutcome {
         let aim = replayed.aim.as_ref();
-        let latencies_ns = &replayed.latencies_ns;
+        let latencies_ns = saturated.is_none().then_some(&replayed.latencies_ns[..]);
         PolicyOutcome::of(drive, &replayed.ledger, aim, latencies_ns, self.components)
     }
 
@@ -348,59 +386,36 @@ impl Asking<'_> {
             inferred_requests: sum(Model::inferred),
             client_requests: sum(Model::client_waits),
             pool_threads: with_jobs.map(Model::pool_threads).max(),
+            truncated_requests: self.coverage.truncated,
+            of_requests: self.coverage.requests,
+            losses: self.coverage.losses,
+            lost_ns: self.coverage.lost_ns,
         }
     }
 
-    fn sensitivity(&self, unchanged: &Blocked) -> Vec<Sensitivity> {
+    fn sensitivity(&self, unchanged: &Blocked) -> (Vec<Sensitivity>, Untried) {
         let tail = self.sample.percentiles[0];
-        let each = candidates(self.models, self.components)
-            .into_iter()
-            .map(|one| {
-                let changed = self
-                    .sample
-                    .sorted(&self.replayed(&one.scenario).latencies_ns);
-                let (gain_ns, gain_interval_ns) = self.sample.gain_ns(tail, unchanged, &changed);
-                Sensitivity {
-                    component: one.component,
-                    total_ns: one.total_ns,
-                    gain_ns,
-                    gain_interval_ns,
-                }
-            });
+        let (candidates, untried) = candidates(self.models, self.components);
+        let each = candidates.into_iter().map(|one| {
+            let changed = self
+                .sample
+                .sorted(&self.replayed(&one.scenario).latencies_ns);
+            let (gain_ns, gain_interval_ns) = self.sample.gain_ns(tail, unchanged, &changed);
+            Sensitivity {
+                component: one.component,
+                total_ns: one.total_ns,
+                gain_ns,
+                gain_interval_ns,
+            }
+        });
         let mut all: Vec<Sensitivity> = each.collect();
         all.sort_by(|a, b| {
             b.gain_ns
                 .cmp(&a.gain_ns)
                 .then(a.component.cmp(&b.component))
         });
-        all
+        (all, untried)
     }
-}
-
-fn notes(fidelity: &Fidelity, requests: u64, grown: Option<f64>) -> Vec<String> {
-    let share = |count: u64| format!("{:.1} %", count as f64 * 100.0 / requests as f64);
-    let mut notes = Vec::new();
-    if let Some(times) = grown {
-        notes.push(format!(
-            "the last third of the requests took {times:.1} times as long as the first: the loop \
-             did not catch up with its load, or that grew; a percentile tells how long was \
-             recorded, too"
-        ));
-    }
-    if fidelity.inferred_requests * 20 > requests {
-        notes.push(format!(
-            "{} of the requests have a hop that was deduced: what they wait for may be another's",
-            share(fidelity.inferred_requests)
-        ));
-    }
-    if fidelity.client_requests * 20 > requests {
-        notes.push(format!(
-            "{} of the requests waited for their client, and do so as long under every change but \
-             of `io` or `resource:client`",
-            share(fidelity.client_requests)
-        ));
-    }
-    notes
 }
 
 #[cfg(test)]
@@ -442,7 +457,7 @@ mod tests {
                 tail: 99.9,
                 latencies: false,
             };
-            what_if(&[model], &components, &[], telling)
+            what_if(&[model], &Coverage::default(), &components, &[], telling)
         };
         let told = answer(19).expect("less than 2 % is near enough");
         assert!((told.fidelity.off["50"] + 0.019).abs() < 0.001);

@@ -3,7 +3,9 @@
 #[allow(dead_code, reason = "other tests use the rest")]
 mod replayed;
 
-use bobtail_sim::{Components, Model, Saturated, Telling, WhatIf, WhatIfError, parse, what_if};
+use bobtail_sim::{
+    Components, Coverage, Model, Saturated, Telling, WhatIf, WhatIfError, parse, what_if,
+};
 use bobtail_testkit::draw;
 use replayed::capture;
 
@@ -22,7 +24,13 @@ fn answer(drawing: &str, scenarios: &[&str]) -> Result<WhatIf, WhatIfError> {
         tail: 99.9,
         latencies: true,
     };
-    what_if(&[model], &components, &scenarios, telling)
+    what_if(
+        &[model],
+        &Coverage::of(&log),
+        &components,
+        &scenarios,
+        telling,
+    )
 }
 
 /// So many rounds of a drawing, each told by its number.

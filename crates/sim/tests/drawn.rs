@@ -261,6 +261,112 @@ fn a_thread_more_takes_the_wait_for_one_away() {
     check(POOL, "/a 5ms, /b 10ms", two, "/a 5ms, /b 5ms");
 }
 
+/// The second connection waits for the first request, in line to be accepted.
+const ACCEPTED: &str = r#"
+    open 9 server
+    0ms    begin #1 read handle=9 ready=0ms
+           source 1 "/hog"
+    60ms   sink 1 200
+           end
+           poll for=0ms
+    60ms   begin #2 accept handle=8 ready=10ms
+    60.5ms open 5 server
+    61ms   end
+           poll for=0ms
+    61ms   begin #3 read handle=5 ready=10ms
+           source 2 "/late"
+    62ms   sink 2 200
+           end
+"#;
+
+#[test]
+fn who_came_before_its_connection_was_accepted_waits_for_that_too() {
+    // Accepted from 30 to 30.5 ms, read until 31 ms; twice as slow from 120 to 122, until 124 ms.
+    let native =
+        |factor: f64| move |scenario: &mut Scenario, _: &Components| scenario.work.native = factor;
+    check(
+        ACCEPTED,
+        "/hog 60ms, /late 52ms",
+        native(0.5),
+        "/hog 30ms, /late 21ms",
+    );
+    check(
+        ACCEPTED,
+        "/hog 60ms, /late 52ms",
+        native(2.0),
+        "/hog 120ms, /late 114ms",
+    );
+}
+
+const COLLECTED_BEFORE: &str = r#"
+    open 1 server
+    open 2 server
+    0ms  begin #1 read handle=1 ready=0ms
+         source 1 "/hog"
+    10ms sink 1 200
+         end
+         poll for=0ms
+    10ms gc mark for=20ms
+    30ms begin #2 read handle=2 ready=5ms
+         source 2 "/b"
+    31ms sink 2 200
+         end
+"#;
+
+#[test]
+fn a_collection_before_a_callback_is_done_whether_the_loop_slept_or_not() {
+    let fast = |scenario: &mut Scenario, _: &Components| scenario.work.native = 0.1;
+    // The loop sleeps from 1 to 5 ms, collects until 25 ms and works for 0.1 ms.
+    check(
+        COLLECTED_BEFORE,
+        "/b 26ms, /hog 10ms",
+        fast,
+        "/b 20.1ms, /hog 1ms",
+    );
+}
+
+const TOGETHER: &str = r#"
+    open 1 server
+    open 2 server
+    open 3 client "a:1"
+    open 4 client "b:2"
+    0ms  begin #1 read handle=1 ready=0ms
+         source 1 "/first"
+    1ms  write 3
+    1ms  write 4
+    1ms  end
+         poll for=1ms
+    2ms  begin #2 read handle=2 ready=2ms
+         source 2 "/second"
+    3ms  end
+         poll for=1ms
+    4ms  begin #3 read handle=3 ready=4ms
+    4.4ms micro #4 promise from=1
+    4.7ms micro #5 promise from=2
+    5ms  end
+         poll for=3ms
+    8ms  begin #6 read handle=4 ready=8ms
+    8ms  micro #7 promise from=1
+    10ms sink 1 200
+    10ms micro #8 promise from=2
+    13ms sink 2 200
+         end
+"#;
+
+#[test]
+fn who_waited_first_for_the_same_goes_on_first() {
+    let a = |scenario: &mut Scenario, components: &Components| {
+        *scenario.of_resource(resource(components, "a:1")) = 5.0;
+    };
+    // a is there at 16 ms and taken until 17 ms.
+    check(
+        TOGETHER,
+        "/first 10ms, /second 11ms",
+        a,
+        "/first 19ms, /second 20ms",
+    );
+}
+
 const LOAD: &str = r#"
     open 1 server
     open 2 server
@@ -343,10 +449,15 @@ fn what_cannot_be_known_is_refused() {
             .expect_err("it is refused")
             .to_string()
     };
-    let paused = "
-        0ms mark paused
-        9ms mark resumed
-    ";
+    let paused = r#"
+        open 1 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "/a"
+        1ms  sink 1 200
+             end
+        2ms  mark paused
+        9ms  mark resumed
+    "#;
     assert!(
         refused(paused).starts_with("recording paused 1 times"),
         "{}",

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use bobtail_sim::{Capture, Components, Model, Telling, parse, what_if};
+use bobtail_sim::{Capture, Components, Coverage, Model, Telling, parse, what_if};
 use bobtail_testkit::{Shape, Simulation};
 
 /// Of a trace that is replayed as it grew.
@@ -44,7 +44,14 @@ fn an_answer_is_the_same_on_every_machine() {
         tail: 99.9,
         latencies: false,
     };
-    let answer = what_if(&[model], &components, &scenarios, telling).expect("an answer");
+    let answer = what_if(
+        &[model],
+        &Coverage::of(&log),
+        &components,
+        &scenarios,
+        telling,
+    )
+    .expect("an answer");
     let told = serde_json::to_string_pretty(&answer).expect("JSON") + "\n";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/answer.txt");
     if std::env::var_os("BOBTAIL_GOLDEN").is_some() {

@@ -69,6 +69,100 @@ fn rubik_takes_the_lowest_frequency_at_which_a_request_meets_its_target() {
 }
 
 #[test]
+fn an_event_that_ends_a_long_sleep_is_looked_at_while_it_runs() {
+    let short = (0..200).map(|n| {
+        format!(
+            "open {handle} server
+             {at}ms begin read handle={handle} ready={at}ms
+                    source {handle} \"/short\"
+             {at}.2ms sink {handle} 200
+                    end
+                    poll for={sleep}us\n",
+            handle = n + 1,
+            at = n,
+            sleep = if n == 199 { 14_800 } else { 800 },
+        )
+    });
+    let long = "open 300 server
+        214ms begin read handle=300 ready=214ms
+               source 300 \"/long\"
+        218ms sink 300 200
+               end";
+    let drawing = short.collect::<String>() + long;
+    let (told, _) = replayed(
+        &drawing,
+        "budget=10,latency=0ns,policy=queue-boost:window=16,hold=0ns",
+    );
+    // Of a loop that works a fifth of the time each 0.75 ms pay for a look at 15 us: one 15 us
+    // after it woke, which sees that it works, and the next, which finds that it does so for long.
+    let boosts = &told.loops[0].ledger.boosts;
+    let last = boosts.last().expect("it is boosted");
+    let since_us = (last.from_ns - bobtail_testkit::ORIGIN_NS) / 1_000 - 214_000;
+    assert!((700..900).contains(&since_us), "{since_us}");
+}
+
+#[test]
+fn a_collection_that_was_interrupted_is_one() {
+    let drawing = r#"
+        open 1 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "/a"
+        10ms gc mark for=10ms
+        20ms not-running for=1ms end=15ms
+        30ms sink 1 200
+             end
+    "#;
+    let (told, _) = replayed(drawing, "latency=0ns,policy=gc-boost:worth=0,hold=0ns");
+    assert_eq!(told.loops[0].ledger.boosts.len(), 1);
+    // One that takes no time is none.
+    let (none, _) = replayed(drawing, "gc=0,latency=0ns,policy=gc-boost:worth=0,hold=0ns");
+    assert_eq!(none.loops[0].ledger.boosts.len(), 0);
+}
+
+#[test]
+fn loops_with_one_lever_are_as_fast_as_the_fastest_and_pay_for_it() {
+    let request = |work: &str| {
+        format!(
+            "open 1 server
+             0ms  begin #1 read handle=1 ready=0ms
+                  source 1 \"/a\"
+             {work}
+             13ms sink 1 200
+                  end"
+        )
+    };
+    let mut components = Components::new();
+    let models = [request("0ms gc mark for=13ms"), request("")].map(|drawing| {
+        let drawn = draw(&drawing);
+        let log = capture(&drawn).expect("the drawing can be replayed");
+        Model::of(&log, |id| Some(drawn.text(id)), &mut components).expect("a request")
+    });
+    let told = |domain: &str| {
+        let text = format!("domain={domain},latency=0ns,policy=gc-boost:worth=0");
+        let scenario = parse(&text, &components).expect("changes");
+        let loops = replay_all(&models, &scenario, &components).loops;
+        let us = |at: usize| loops[at].latencies_ns[0] / 1_000;
+        let energy = |at: usize| (loops[at].ledger.relative_energy() * 1e3).round() / 1e3;
+        [(us(0), energy(0)), (us(1), energy(1))]
+    };
+    assert_eq!(told("own"), [(8_450, 2.712), (13_000, 1.0)]);
+    // The other has 13 ms of work, and the speed for as long as the collection takes.
+    assert_eq!(told("shared"), [(8_450, 2.712), (8_450, 2.712)]);
+}
+
+#[test]
+fn a_loop_that_answered_only_in_warm_up_has_a_time_of_its_own() {
+    let (told, _) = replayed(
+        &(alike(2, "") + "mark warmup-end"),
+        "latency=0ns,policy=static:peak",
+    );
+    let speeds = told.loops[0].ledger.speeds();
+    let total_ns: u64 = speeds.iter().map(|one| one.total_ns).sum();
+    // From the first request to the last response, 6.5 ms after 100 ms.
+    assert_eq!(total_ns / 1_000, 106_500);
+}
+
+#[test]
 fn rubik_learns_from_requests_that_count() {
     // 31 of 34 come after warm-up: too few to know anything by.
     let warmed = alike(34, "").replacen("open 4 server", "mark warmup-end\nopen 4 server", 1);

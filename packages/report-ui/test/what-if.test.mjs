@@ -84,7 +84,8 @@ test('who is beaten is told by JSON, figure and table alike', async (t) => {
     const policy = answer.scenarios.find(({ name }) => name === one.name)?.policy;
     const figures = [sentences.reductionText(one.reduction), sentences.reductionIntervalText(one)];
     const boosts = String(policy?.boosts ?? 0).replace(/\B(?=(\d{3})+$)/g, ',');
-    return [sentences.schemeName(one.name), ...figures, one.energy.toFixed(3), boosts]
+    const energy = `${one.energy.toFixed(3)}×`;
+    return [sentences.schemeName(one.name), ...figures, energy, boosts]
       .filter((text) => text !== '')
       .concat(sentences.standing(one))
       .join(' ');
@@ -97,6 +98,23 @@ test('who is beaten is told by JSON, figure and table alike', async (t) => {
   const placeOf = async (index) => page.locator('.point circle').nth(index).boundingBox();
   const [base, peak] = [await placeOf(0), await placeOf(names.indexOf('policy=static:peak') + 1)];
   assert.ok(peak.x > base.x && peak.y < base.y, JSON.stringify({ base, peak }));
+});
+
+test('each lever has a frontier of its own, and the page says so', async (t) => {
+  const other = join(home.folder, 'levers.html');
+  const slower = 'latency=1ms,policy=combined';
+  const args = ['--policy', 'combined', '--set', slower, '--html', other];
+  const { code, stderr } = await runBobtail(['whatif', join(home.folder, 'drawn'), ...args]);
+  assert.equal(code, 0, stderr);
+  const parts = async (path) => {
+    const page = await browser.open(t, path);
+    const line = await page.locator('path.frontier').getAttribute('d');
+    return [line.match(/M/g).length, (await textsOf(page, 'figcaption'))[0]];
+  };
+  const [[one, said], [two, saidOfTwo]] = [await parts(file), await parts(other)];
+  assert.deepEqual([one, two], [1, 2]);
+  assert.doesNotMatch(said, /with the same lever/);
+  assert.match(saidOfTwo, /no other scheme with the same lever is as good/);
 });
 
 test('all scenarios and components are there; only policies are compared', async (t) => {

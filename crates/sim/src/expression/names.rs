@@ -9,20 +9,26 @@ use crate::shedding;
 /// The error for a word without a value: what is no component lacks more than a value.
 pub(super) fn misnamed(error: ExpressionError, components: &Components) -> ExpressionError {
     let (text, at, name) = match error {
-        ExpressionError::NoValue { text, at, change } => (text, at, change),
+        ExpressionError::NoValue {
+            text, at, change, ..
+        } => (text, at, change),
         other => return other,
     };
-    let is_policy = name == POLICY.trim_end_matches('=');
+    let is_policy = name == POLICY;
     let all = all_names(components);
     if !is_policy
         && (all.contains(&name) || [ROUTE, RESOURCE].iter().any(|of| name.starts_with(of)))
     {
-        let change = name;
-        return ExpressionError::NoValue { text, at, change };
+        return ExpressionError::NoValue {
+            text,
+            at,
+            example: example(&name),
+            change: name,
+        };
     }
     let problem = match policies().contains(&name) {
-        true => format!("`{name}` is a policy: write {POLICY}{name}"),
-        false if is_policy => format!("`{name}` has no value: write {POLICY}gc-boost"),
+        true => format!("`{name}` is a policy: write {POLICY}={name}"),
+        false if is_policy => format!("`{name}` has no value: write {POLICY}=gc-boost"),
         false => {
             let suggestions = nearest_of(&name, &all);
             return ExpressionError::Unknown {
@@ -42,6 +48,18 @@ pub(super) fn misnamed(error: ExpressionError, components: &Components) -> Expre
     }
 }
 
+/// A value that can be had for this name.
+pub(super) fn example(name: &str) -> &'static str {
+    match name {
+        POOL => "8",
+        LATENCY => "20us",
+        DOMAIN => "shared",
+        BUDGET => "1",
+        LOOK => "15us",
+        _ => "0.9",
+    }
+}
+
 /// Names of policies.
 pub(super) fn policies() -> Vec<String> {
     let all = Scheme::names().chain([shedding::NAME]);
@@ -50,14 +68,7 @@ pub(super) fn policies() -> Vec<String> {
 
 /// Names of components, and of what else a change begins with.
 pub(super) fn all_names(components: &Components) -> Vec<String> {
-    let others = [
-        &POOL,
-        &LATENCY,
-        &DOMAIN,
-        &BUDGET,
-        &LOOK,
-        &POLICY.trim_end_matches('='),
-    ];
+    let others = [&POOL, &LATENCY, &DOMAIN, &BUDGET, &LOOK, &POLICY];
     let fixed = NAMES.iter().chain(others).map(|name| (*name).to_owned());
     let routes = components.routes()[1..]
         .iter()

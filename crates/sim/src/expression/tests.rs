@@ -1,10 +1,11 @@
 //! What a scenario says, and what is wrong with one, by examples.
 
+use super::change::multiply;
 use super::*;
 
 fn components() -> Components {
     let mut all = Components::new();
-    for route in ["GET /export", "POST /export", "GET /a,b=1"] {
+    for route in ["GET /export", "POST /export", "GET /a,b=1", "GET /a=1,b/c"] {
         all.routes.number(route);
     }
     for resource in ["db:5432", "cache:6379", "fs.open /data/a"] {
@@ -32,8 +33,6 @@ fn components_are_found_by_name() {
     assert_eq!((exec.native, exec.gc, exec.not_running), (0.5, 0.25, 1.0));
     assert_eq!(parsed("resource:db:5432.io=2").resources, [(1, 2.0)]);
     assert_eq!(parsed("resource:cache=2").resources, [(2, 2.0)]);
-    let twice = "resource:db:5432=2,resource:db=3";
-    assert_eq!(parsed(twice).resources, [(1, 6.0)]);
     let mut halved = Scenario::unchanged();
     for route in [1, 2] {
         multiply(halved.of_route(route), "exec", 0.5);
@@ -45,6 +44,7 @@ fn components_are_found_by_name() {
         (1, 0.5, 0.9)
     );
     assert_eq!(parsed("route:/a,b=1.exec=0.5").routes[0].0, 3);
+    assert_eq!(parsed("route:/a=1,b/c=0.5,gc=0.5").routes[0].0, 4);
 }
 
 #[test]
@@ -112,12 +112,16 @@ fn a_policy_comes_last_and_keeps_its_commas() {
     let look_ns = |text| parsed(text).drive.expect("a policy").look_ns;
     assert_eq!(look_ns("look=33us,policy=combined"), 33_000);
     assert_eq!(look_ns("policy=combined"), 15_000);
+    for as_boost_tells_it in ["look=33.0 µs,policy=combined", "look=33μs,policy=combined"] {
+        assert_eq!(look_ns(as_boost_tells_it), 33_000);
+    }
     assert!(error("look=33us").contains("there is no policy, at position 1"));
     assert!(error("look=33,policy=combined").contains("is not a duration from 100ns to 1ms"));
-    for bad in ["0", "101", "2%", ""] {
+    assert_eq!(bounded("budget=2 %,policy=combined"), Some(0.02));
+    for bad in ["0", "101", "0.0005", "2%%", ""] {
         let told = error(&format!("budget={bad},policy=combined"));
         assert!(
-            told.contains("none, or per cent from above 0 to 100"),
+            told.contains("none, or per cent from 0.001 to 100"),
             "{told}"
         );
     }
@@ -169,4 +173,99 @@ fn errors_tell_where_and_what_is_nearest() {
     assert!(error("gc=0.5,").starts_with("a change is missing at position 8"));
     assert!(error("gc=0.5,gc=0.7").starts_with("`gc` is changed twice, again at position 8"));
     assert!(error("resource:e=2").contains("is the name of several"));
+}
+
+#[test]
+fn changes_end_at_commas_whatever_is_wrong_with_the_next() {
+    let starts = |text: &str, told: &str| {
+        let error = error(text);
+        assert!(error.starts_with(told), "{error}");
+    };
+    starts(
+        "gc=0.7,not_running=0",
+        "unknown component `not_running` at position 8",
+    );
+    starts("gc=0.7,db.io=2", "unknown component `db.io` at position 8");
+    starts("gc=0.7,pool", "`pool` has no value at position 8");
+    starts(
+        "gc=0.7,combined",
+        "`combined` is a policy: write policy=combined, at position 8",
+    );
+    starts(
+        "route:/export=0.5,not_running=0",
+        "unknown component `not_running` at position 19",
+    );
+    starts("gc=0,7", "`0,7` at position 4");
+    starts("route:/export=0,7", "`0,7` at position 15");
+    starts(
+        "route:/export.csv.exec=0.5",
+        "unknown component `/export.csv`",
+    );
+    starts("ä=1,pool", "unknown component `ä` at position 1");
+    starts("pool=8,ü=1", "unknown component `ü` at position 8");
+    assert_eq!(
+        parsed("gc = 0.7 , policy = combined"),
+        parsed("gc=0.7,policy=combined")
+    );
+    assert_eq!(parsed(" policy=combined"), parsed("policy=combined"));
+}
+
+#[test]
+fn a_scenario_has_one_policy() {
+    for (text, at) in [
+        ("policy=combined,deadline", 17),
+        ("policy=combined, deadline:budget=0.1", 17),
+        ("policy=combined,policy=deadline", 17),
+        ("gc=0.7,policy=static:3.3,policy = gci", 26),
+    ] {
+        let told = error(text);
+        let expected = format!(
+            "a scenario has one policy: give each its own (--policy combined \
+                                --policy deadline), at position {at} of"
+        );
+        assert!(told.starts_with(&expected), "{told}");
+    }
+}
+
+#[test]
+fn what_is_advised_is_taken() {
+    for name in ["gc", "pool", "rate", "io", "route:/export", "resource:db"] {
+        advised(name, "");
+    }
+    for name in ["latency", "domain", "budget", "look"] {
+        advised(name, ",policy=combined");
+    }
+    assert_eq!(
+        error("route:/export.io=2"),
+        "`route:/export.io` at position 1 of `route:/export.io=2` is not work of a route: exec, \
+         native, gc, jit or ic"
+    );
+}
+
+fn advised(name: &str, rest: &str) {
+    let told = error(&format!("{name}{rest}"));
+    let advice = told
+        .split_once(": write ")
+        .unwrap_or_else(|| panic!("{told}"))
+        .1;
+    parsed(&format!("{advice}{rest}"));
+}
+
+#[test]
+fn one_component_by_two_names_is_changed_twice() {
+    for (text, at) in [
+        ("route:/export=0.5,route:/export.exec=0.5", 19),
+        ("resource:db=2,resource:db:5432.io=2", 15),
+        ("resource:db:5432=2,resource:db=3", 20),
+        ("route:/export=0.5,route:POST /export=0.5", 19),
+    ] {
+        let told = error(text);
+        assert!(
+            told.contains(&format!("changed twice, again at position {at} of")),
+            "{told}"
+        );
+    }
+    // All work, and some of it once more.
+    let both = parsed("route:/export=0.5,route:/export.gc=0.5");
+    assert_eq!(both.routes[0].1.gc, 0.25);
 }

@@ -10,7 +10,7 @@ use crate::agenda::Due;
 use crate::ahead::Ahead;
 use crate::components::Components;
 use crate::gear::Gear;
-use crate::model::{Action, EventIx, Model, NO_REQUEST, NOT_RUNNING, Phase, Trigger};
+use crate::model::{Action, EventIx, GC, Model, NO_REQUEST, NOT_RUNNING, Phase, Trigger};
 use crate::pace::Pace;
 use crate::scenario::{Scenario, scaled};
 
@@ -21,6 +21,8 @@ pub(super) struct Driven {
     fixed_ns: Vec<u64>,
     /// Of collections before callbacks.
     gc_factor: f64,
+    /// Of routes: a collection in their work takes no time, so there is none.
+    is_uncollected: Vec<bool>,
     /// How long the loop worked for what counts as its use ([`crate::uses`]).
     pub busy_ns: u64,
     busy_events: std::ops::Range<usize>,
@@ -30,13 +32,13 @@ pub(super) struct Driven {
 }
 
 impl Driven {
-    /// An event will be ready then, and with it come its requests.
-    pub(super) fn expect(&mut self, model: &Model, event: EventIx, ready_ns: Ns) {
+    /// An event will be ready then, or what it tells came then, and with it come its requests.
+    pub(super) fn expect(&mut self, model: &Model, event: EventIx, told_ns: Ns) {
         let from = self.sources.partition_point(|one| one.0 < event);
         let of_event = self.sources[from..].iter();
         for &(_, request) in of_event.take_while(|one| one.0 == event) {
             let before_ns = model.requests[request as usize].before_ns;
-            let came_ns = ready_ns.saturating_add_signed(-before_ns);
+            let came_ns = told_ns.saturating_add_signed(-before_ns);
             self.pace.expect(request, came_ns);
         }
     }
@@ -70,6 +72,7 @@ impl Run<'_> {
             pace: Pace::new(drive, gear, follower, model.span_ns.0),
             fixed_ns: fixed_ns.collect(),
             gc_factor: scenario.work.gc,
+            is_uncollected: routes.iter().map(|factors| factors[GC] == 0.0).collect(),
             busy_ns: 0,
             busy_steps: first_step(model, busy_events.start)..first_step(model, busy_events.end),
             busy_events,
@@ -142,10 +145,14 @@ impl Run<'_> {
         let pace = &mut driven.pace;
         let from_ns = pace.at_ns();
         let fixed_ns = driven.fixed_ns[step];
-        pace.go_on_for(self.model.steps[step].request);
+        let request = self.model.steps[step].request;
+        let route = self.model.requests.get(request as usize);
+        let route = route.map_or(0, |one| one.route as usize);
+        pace.go_on_for(request);
         pace.work(self.duration_ns[step].saturating_sub(fixed_ns));
         pace.pass(pace.at_ns() + fixed_ns);
         match self.model.steps[step].action {
+            Action::Collect(_) if driven.is_uncollected[route] => {}
             Action::Collect(kind) => pace.collect(kind),
             Action::Collected => pace.collected(),
             Action::Sink(request) => pace.answered(request),

@@ -1,6 +1,6 @@
 //! What drawn traces come to when they are replayed, as text.
 
-use bobtail_sim::{Capture, Components, Log, Model, Refusal, Scenario, replay};
+use bobtail_sim::{Capture, Components, Coverage, Log, Model, Refusal, Scenario, replay};
 use bobtail_testkit::{Drawn, draw};
 
 pub fn capture(drawn: &Drawn) -> Result<Log, Refusal> {
@@ -9,7 +9,9 @@ pub fn capture(drawn: &Drawn) -> Result<Log, Refusal> {
         .records
         .iter()
         .for_each(|record| capture.push(*record));
-    capture.finish()
+    let log = capture.finish()?;
+    Coverage::of(&log).check()?;
+    Ok(log)
 }
 
 /// Latencies of a drawing under a change, by request: `/a 5ms, /b 7ms`.

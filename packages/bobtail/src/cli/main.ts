@@ -11,15 +11,17 @@ async function main(): Promise<void> {
   const { EXIT_CODES } = await import('./exit-codes');
   const { Failure, oneLine } = await import('./failure');
   const { runCommandLine } = await import('./command-line');
+  const { plain } = await import('./text/plain');
   ignoreBrokenPipes();
   try {
     await runCommandLine(process.argv.slice(2));
   } catch (error) {
     if (error instanceof Failure) {
-      tell(`bobtail: ${oneLine(error.message)}`);
+      // What was recorded may be quoted in it.
+      tell(`bobtail: ${plain(oneLine(error.message))}`);
       process.exitCode = error.exitCode;
     } else {
-      tell(`bobtail: internal error: ${oneLine(String(error))}`);
+      tell(`bobtail: internal error: ${plain(oneLine(String(error)))}`);
       if (process.env.BOBTAIL_DEBUG && error instanceof Error) {
         tell(error.stack ?? '');
       }

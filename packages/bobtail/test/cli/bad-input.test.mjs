@@ -41,6 +41,8 @@ const QUESTIONS = (bad) => [
   ['report', bad, '--html', 'a.html', '--markdown', 'c.md'],
   ['report', bad, '--fail-on', 'p50<1s', '--junit', 'b.xml', '--json'],
   ['explain', bad, '--json'],
+  ['whatif', bad, '--policy', 'combined', '--json'],
+  ['whatif', bad, '--html', 'w.html'],
   ['diff', bad, good, '--html', 'a.html', '--fail-on', 'p50<+10%', '--junit', 'b.xml'],
   ['diff', good, bad, '--json'],
   ['export', bad, '--to', 'perfetto', 'slow.pftrace'],
@@ -135,8 +137,9 @@ test('a recording still being written answers every verb, and stays as it is', a
     const expected = args.includes('--fail-on') ? [0, 75, 76] : [0];
     assert.ok(expected.includes(code), `${args}: ${code} ${stderr}`);
   }
-  const outputs = ['a.hlog', 'a.html', 'b.xml', 'c.md', 'slow.json', 'slow.pb.gz', 'slow.pftrace'];
-  assert.deepEqual(readdirSync(cwd).sort(), [...outputs, 'tables']);
+  const exported = ['a.hlog', 'slow.json', 'slow.pb.gz', 'slow.pftrace'];
+  const outputs = [...exported, 'a.html', 'b.xml', 'c.md', 'w.html'];
+  assert.deepEqual(readdirSync(cwd).sort(), [...outputs, 'tables'].sort());
   await recording.end();
   const after = await runBobtail(['report', folder, '--json'], { cwd });
   assert.equal(after.code, 0, after.stderr);

@@ -29,7 +29,7 @@ export interface FrontierLayout {
   readonly reductionTicks: readonly Tick[];
   readonly energyTicks: readonly Tick[];
   readonly placed: readonly Placed[];
-  /** The frontier; above and left of it everything is beaten. */
+  /** The frontier, one for each lever; above and left of it everything with that is beaten. */
   readonly path: string;
 }
 
@@ -69,7 +69,14 @@ export function layoutFrontier(
       })),
     ),
     placed: withLabels(spots, nameOf, plot),
-    path: stepsOf(spots, plot),
+    path: leversOf(points)
+      .map((lever) =>
+        stepsOf(
+          spots.filter(({ point }) => isWith(point, lever)),
+          plot,
+        ),
+      )
+      .join(''),
   };
 }
 
@@ -90,6 +97,15 @@ interface Spot {
   readonly x: number;
   readonly y: number;
 }
+
+/** Levers by number; of none the only frontier is that of who has none. */
+function leversOf(points: readonly FrontierPoint[]): (number | null)[] {
+  const levers = new Set(points.map(({ lever }) => lever).filter((lever) => lever !== null));
+  return levers.size === 0 ? [null] : [...levers];
+}
+
+const isWith = (point: FrontierPoint, lever: number | null): boolean =>
+  point.lever === null || point.lever === lever;
 
 function stepsOf(spots: readonly Spot[], plot: FrontierLayout['plot']): string {
   const frontier = spots

@@ -18,6 +18,13 @@ export interface PolicyOutcome {
   readonly latencyNs: number;
   /** All loops have one lever, at the highest speed that one asks for. */
   readonly sharedDomain: boolean;
+  /**
+   * Share of the time that a loop works which looking may cost; null for any, and for who does not
+   * look.
+   */
+  readonly budget: number | null;
+  /** CPU time of one look; null for who knows more than a sensor tells, and does not look. */
+  readonly lookNs: number | null;
   readonly boosts: number;
   /** Share of the time not at base speed. */
   readonly boostedShare: number;
@@ -27,7 +34,8 @@ export interface PolicyOutcome {
   readonly target: {
     readonly percentile: number;
     readonly latencyNs: number;
-    readonly reachedNs: number;
+    /** Null where the load is too much. */
+    readonly reachedNs: number | null;
   } | null;
   /** By how likely requests are to be in the tail; null for one that knows no types. */
   readonly types: readonly TypeOutcome[] | null;
@@ -78,6 +86,8 @@ export interface FrontierPoint {
   readonly energy: number;
   /** Another that is better in one of the two and not worse in the other; null on the frontier. */
   readonly beatenBy: string | null;
+  /** By number: only those with the same lever are compared; null without one. */
+  readonly lever: number | null;
 }
 
 /** Tail against energy of the schemes that differ in nothing but the policy. */
@@ -105,7 +115,9 @@ export interface WhatIf {
    * were most: then all are in.
    */
   readonly leftOutRequests: number | null;
-  /** Highest first. */
+  /** The percentile that was asked for; it is told if enough requests lie beyond it. */
+  readonly asked: number;
+  /** Those that are told, highest first. */
   readonly percentiles: readonly number[];
   /** How near the replay without a change is to the recording. */
   readonly fidelity: {
@@ -115,6 +127,12 @@ export interface WhatIf {
     readonly inferredRequests: number;
     readonly clientRequests: number;
     readonly poolThreads: number | null;
+    /** Requests of which a part of the history was lost, of so many that were answered. */
+    readonly truncatedRequests: number;
+    readonly ofRequests: number;
+    /** Records that were lost with events, and the time of which they were. */
+    readonly losses: number;
+    readonly lostNs: number;
   };
   readonly unchanged: Outcome;
   readonly scenarios: readonly Outcome[];

@@ -19,6 +19,15 @@ export function shownLength(text: string): number {
   return [...text.replace(COLOR_CODE, '')].length;
 }
 
+/** How wide rows are when nothing is shortened. */
+export function naturalWidth(rows: readonly (readonly string[])[], gap = 2): number {
+  const columns = Math.max(0, ...rows.map((row) => row.length));
+  const widths = Array.from({ length: columns }, (_, index) =>
+    Math.max(0, ...rows.map((row) => shownLength(row[index] ?? ''))),
+  );
+  return widths.reduce((sum, one) => sum + one, 0) + gap * Math.max(0, columns - 1);
+}
+
 /** Rows as lines; every row has one cell per column. */
 export function alignRows(
   columns: readonly Column[],

@@ -1,12 +1,11 @@
 /** The options of `bobtail whatif`. */
 import type { Command } from 'commander';
-import { collect } from '../collect';
 import { Failure } from '../failure';
 import { parsePercentile } from '../quantity';
 
 interface WhatIfFlags {
-  set: string[];
-  policy: string[];
+  set?: Scenarios;
+  policy?: Scenarios;
   latency?: string;
   domain?: string;
   budget?: string;
@@ -17,6 +16,17 @@ interface WhatIfFlags {
   latencies: boolean;
   quiet: boolean;
 }
+
+/** In the order in which they were asked for: both options add to the same. */
+type Scenarios = { readonly kind: 'set' | 'policy'; readonly text: string }[];
+
+const LANGUAGE = `
+Changes are factors of time, with commas between them:
+  native= gc= jit= ic= exec= io= not-running=   classes of work, and waits
+  route:/export.exec=0.5                        work for a route (exec, native, gc, jit, ic)
+  resource:db:5432.io=2                         waits for a resource; a part of its name will do
+  pool=8 rate=1.5                               threads of the pool; times the load
+docs/guide/what-if.md explains them, and what a replay cannot know.`;
 
 /** A policy in the language of changes, with what its lever is like, and how often it looks. */
 function policyScenario(policy: string, flags: WhatIfFlags): string {
@@ -29,6 +39,11 @@ function policyScenario(policy: string, flags: WhatIfFlags): string {
 
 /** Adds the verb. */
 export function addWhatIf(program: Command): void {
+  const asked: Scenarios = [];
+  const scenario = (kind: 'set' | 'policy') => (text: string) => {
+    asked.push({ kind, text });
+    return asked;
+  };
   program
     .command('whatif')
     .summary('replay a recording under changes: what they would bring')
@@ -37,14 +52,12 @@ export function addWhatIf(program: Command): void {
     .option(
       '--set <changes>',
       'a scenario, such as gc=0.7 or route:/export.exec=0.5,pool=8; again for another',
-      collect,
-      [],
+      scenario('set'),
     )
     .option(
       '--policy <policy>',
       'a scenario under a policy of boost, oracle, rubik, adrenaline or gci; again for another',
-      collect,
-      [],
+      scenario('policy'),
     )
     .option('--latency <duration>', 'of the lever of --policy (default: 20us)')
     .option('--domain <shared|own>', 'one lever for all loops, or one each (default: own)')
@@ -58,10 +71,11 @@ export function addWhatIf(program: Command): void {
     .option('--json', 'the answer as JSON')
     .option('--latencies', 'in the JSON also how many requests take how long', false)
     .option('-q, --quiet', 'no progress', false)
+    .addHelpText('after', LANGUAGE)
     .action(async (folder: string, flags: WhatIfFlags) => {
       for (const name of ['latency', 'domain', 'budget', 'look'] as const) {
         const value = flags[name];
-        if (value !== undefined && flags.policy.length === 0) {
+        if (value !== undefined && flags.policy === undefined) {
           throw new Failure('usage', `--${name} goes with --policy`, value);
         }
       }
@@ -70,7 +84,9 @@ export function addWhatIf(program: Command): void {
       const { whatif } = await import('./whatif');
       await whatif({
         folder,
-        scenarios: [...flags.set, ...flags.policy.map((one) => policyScenario(one, flags))],
+        scenarios: asked.map(({ kind, text }) => {
+          return kind === 'set' ? text : policyScenario(text, flags);
+        }),
         ...(flags.tail === undefined ? {} : { percentile: parsePercentile(flags.tail, '--tail') }),
         ...(flags.html === undefined ? {} : { html: flags.html }),
         format: flags.json ? 'json' : flags.html === undefined ? 'text' : undefined,

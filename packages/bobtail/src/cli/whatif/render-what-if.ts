@@ -2,20 +2,24 @@
 import type { Outcome, WhatIf } from '../json/what-if';
 import type { Look } from '../report/render-terminal';
 import { plain } from '../text/plain';
-import { alignRows, type Column, wrapWords } from '../text/table';
-import { formatDuration, formatInterval, formatPercentile } from '../text/units';
+import { alignRows, type Column, naturalWidth, wrapWords } from '../text/table';
+import { formatDuration, formatPercentile } from '../text/units';
 import {
   aimTexts,
-  changeText,
+  changeIntervalText,
   frontierOrder,
   gainText,
+  INTERVALS,
+  loopText,
   methodLine,
+  moreText,
   predictedOf,
   reductionIntervalText,
   reductionText,
   saturationText,
   schemeName,
   standing,
+  untoldText,
 } from './sentences';
 
 const COMPONENTS_SHOWN = 8;
@@ -24,7 +28,7 @@ const COMPONENTS_SHOWN = 8;
 export function renderWhatIf(answer: WhatIf, look: Look): string {
   const frontier = frontierLines(answer, look);
   const sections = [scenarioLines(answer, look), frontier, sensitivityLines(answer, look)];
-  const notes = [methodLine(answer), ...answer.notes].flatMap((note) => {
+  const notes = [methodLine(answer), INTERVALS, ...answer.notes].flatMap((note) => {
     return wrapWords(plain(note), look.width, '  ').map((line) => look.colors.dim(line));
   });
   return [...sections, notes]
@@ -33,46 +37,74 @@ export function renderWhatIf(answer: WhatIf, look: Look): string {
     .join('\n\n');
 }
 
+/** Side by side where there is room, else one below the other: names stay whole. */
 function scenarioLines(answer: WhatIf, look: Look): string[] {
-  const { bold, dim } = look.colors;
-  const titles = answer.percentiles.map(formatPercentile);
-  const driven = answer.scenarios.some((one) => one.policy !== null) ? ['energy', 'boosted'] : [];
-  const header = [bold('what if'), ...titles.flatMap((one) => [one, '']), 'loop', ...driven].map(
-    (cell, i) => (i === 0 ? cell : dim(cell)),
-  );
-  const rows = [answer.unchanged, ...answer.scenarios].map((one) => {
-    return [...scenarioRow(one, answer), ...(driven.length > 0 ? policyCells(one) : [])];
-  });
-  const figures = answer.percentiles.flatMap((): Column[] => [
-    { align: 'right' },
-    { align: 'right' },
+  const all = [answer.unchanged, ...answer.scenarios];
+  const rows = [headOf(answer, look), ...all.map((one) => scenarioRow(one, answer))];
+  const said = answer.scenarios.flatMap((one) => [
+    ...saturation(one, look),
+    ...aims(one, answer, look),
   ]);
-  const rights = ['loop', ...driven].map((): Column => ({ align: 'right' }));
-  const columns: Column[] = [{ align: 'left', grow: true }, ...figures, ...rights];
-  const said = answer.scenarios.flatMap((one) => [...saturation(one, look), ...aims(one, look)]);
-  return [...alignRows(columns, [header, ...rows], look.width), ...said];
+  if (naturalWidth(rows) > look.width) {
+    return [look.colors.bold('what if'), ...all.flatMap((one) => stacked(one, answer)), ...said];
+  }
+  const columns = rows[0]?.map((_, index): Column => ({ align: alignOf(index, answer) })) ?? [];
+  return [...alignRows(columns, rows, look.width), ...said];
+}
+
+/** Names and changes to the left, figures to the right. */
+function alignOf(index: number, { percentiles }: WhatIf): 'left' | 'right' {
+  return index <= 2 * percentiles.length && index % 2 === 0 ? 'left' : 'right';
+}
+
+const isDriven = ({ scenarios }: WhatIf): boolean =>
+  scenarios.some(({ policy }) => policy !== null);
+
+function headOf(answer: WhatIf, { colors }: Look): string[] {
+  const figures = answer.percentiles.flatMap((one) => [formatPercentile(one), '']);
+  const driven = isDriven(answer) ? ['modelled energy', 'boosted'] : [];
+  return [colors.bold('what if'), ...[...figures, 'loop', ...driven].map(colors.dim)];
 }
 
 function scenarioRow(one: Outcome, answer: WhatIf): string[] {
-  const cells = answer.percentiles.flatMap((percentile) => {
-    const told = predictedOf(one, percentile);
-    if (told === undefined) {
-      return [one.saturated === null ? '–' : 'saturated', ''];
-    }
-    const interval = told.intervalNs ?? undefined;
-    return [
-      formatInterval(told.latencyNs, interval),
-      one === answer.unchanged ? '' : changeText(told.change),
-    ];
+  const cells = answer.percentiles.flatMap((percentile) => figureOf(one, percentile, answer));
+  const driven = isDriven(answer) ? policyCells(one) : [];
+  return [`  ${plain(one.name)}`, ...cells, loopText(one), ...driven];
+}
+
+/** A percentile, and its interval or how much it changes. */
+function figureOf(one: Outcome, percentile: number, answer: WhatIf): [string, string] {
+  const told = predictedOf(one, percentile);
+  if (told === undefined) {
+    return [one.saturated === null ? '–' : 'saturated', ''];
+  }
+  if (one !== answer.unchanged) {
+    return [formatDuration(told.latencyNs), changeIntervalText(told)];
+  }
+  const bounds = told.intervalNs?.map(formatDuration).join(' to ');
+  return [formatDuration(told.latencyNs), bounds === undefined ? '' : `[${bounds}]`];
+}
+
+function stacked(one: Outcome, answer: WhatIf): string[] {
+  const [energy = '', boosted = ''] = policyCells(one);
+  const facts = [
+    `loop ${loopText(one)}`,
+    ...(energy === '' ? [] : [`modelled energy ${energy}`, `boosted ${boosted}`]),
+  ];
+  const figures = answer.percentiles.map((percentile) => {
+    const [figure, change] = figureOf(one, percentile, answer);
+    return [`    ${formatPercentile(percentile)}`, figure, change];
   });
-  return [`  ${plain(one.name)}`, ...cells, `${Math.round(one.loopUse * 100)} %`];
+  const columns: Column[] = [{ align: 'left' }, { align: 'right' }, { align: 'left' }];
+  const lines = alignRows(columns, figures, Number.POSITIVE_INFINITY);
+  return [`  ${plain(one.name)}`, ...lines, `    ${facts.join(', ')}`];
 }
 
 /** Energy by the same time at base speed, and the share of the time that was boosted. */
 function policyCells({ policy }: Outcome): string[] {
   return policy === null
     ? ['', '']
-    : [policy.energy.toFixed(3), `${(policy.boostedShare * 100).toFixed(1)} %`];
+    : [`${policy.energy.toFixed(3)}×`, `${(policy.boostedShare * 100).toFixed(1)} %`];
 }
 
 function saturation(one: Outcome, look: Look): string[] {
@@ -97,7 +129,7 @@ function frontierLines({ frontier }: WhatIf, look: Look): string[] {
     `${one.beatenBy === null ? '●' : ' '} ${plain(schemeName(one.name))}`,
     reductionText(one.reduction),
     dim(reductionIntervalText(one)),
-    one.energy.toFixed(3),
+    `${one.energy.toFixed(3)}×`,
     plain(standing(one)),
   ]);
   const columns: Column[] = [
@@ -111,8 +143,9 @@ function frontierLines({ frontier }: WhatIf, look: Look): string[] {
 }
 
 /** What a policy aimed at, and whether it came to that. */
-function aims(one: Outcome, look: Look): string[] {
-  const said = aimTexts(one).flatMap((text) => {
+function aims(one: Outcome, answer: WhatIf, look: Look): string[] {
+  const all = [untoldText(one, answer) ?? [], aimTexts(one)].flat();
+  const said = all.flatMap((text) => {
     return wrapWords(`${plain(one.name)}: ${plain(text)}`, look.width, '  ');
   });
   return said.map((line) => look.colors.dim(line));
@@ -125,6 +158,10 @@ function sensitivityLines(answer: WhatIf, look: Look): string[] {
   const rows = answer.sensitivity.slice(0, COMPONENTS_SHOWN).map((one) => {
     return [`  ${plain(one.component)}`, gainText(one), formatDuration(one.totalNs)];
   });
+  const more = moreText(COMPONENTS_SHOWN, answer);
   const columns: Column[] = [{ align: 'left', grow: true }, { align: 'right' }, { align: 'right' }];
-  return alignRows(columns, [header, ...rows], look.width);
+  return [
+    ...alignRows(columns, [header, ...rows], look.width),
+    ...(more === undefined ? [] : [dim(`  ${more}`)]),
+  ];
 }

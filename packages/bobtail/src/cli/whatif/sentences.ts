@@ -3,6 +3,7 @@ import type {
   Frontier,
   FrontierPoint,
   Outcome,
+  PolicyOutcome,
   Predicted,
   Sensitivity,
   Shed,
@@ -12,6 +13,7 @@ import type {
 import { countOf, formatDuration, formatPercentile } from '../text/units';
 
 const POLICY = 'policy=';
+const RATE = /(^|,)\s*rate\s*=/;
 const TYPES_SHOWN = 4;
 
 /** `−31 %`; no change and no sure one look alike. */
@@ -22,6 +24,15 @@ export function changeText(change: number): string {
   }
   const digits = Math.abs(percent) < 9.95 ? 1 : 0;
   return `${percent < 0 ? '−' : '+'}${Math.abs(percent).toFixed(digits)} %`;
+}
+
+/** `−31 % [−40 to −22]`: one whose interval holds 0 may be none. */
+export function changeIntervalText({ change, changeInterval }: Predicted): string {
+  if (changeInterval === null) {
+    return changeText(change);
+  }
+  const bounds = changeInterval.map((one) => changeText(one).replace(' %', ''));
+  return `${changeText(change)} [${bounds.join(' to ')}]`;
 }
 
 /** A percentile of a scenario, if it has one. */
@@ -40,15 +51,24 @@ export function reductionText(reduction: number): string {
   return `${reduction < 0 && text !== '0.0' ? '−' : ''}${text} %`;
 }
 
-/** The interval of a reduction, where it can be told. */
+/** `[18.0 to 25.3]`: the interval of a reduction, where it can be told. */
 export function reductionIntervalText({ reductionInterval }: FrontierPoint): string {
-  return reductionInterval === null ? '' : reductionInterval.map(reductionText).join(' to ');
+  if (reductionInterval === null) {
+    return '';
+  }
+  const bounds = reductionInterval.map((one) => reductionText(one).replace(' %', ''));
+  return `[${bounds.join(' to ')}]`;
 }
 
 /** Those on the frontier by energy, then the others. */
 export function frontierOrder({ points }: Frontier): FrontierPoint[] {
   const isBeaten = (one: FrontierPoint): number => (one.beatenBy === null ? 0 : 1);
   return [...points].sort((a, b) => isBeaten(a) - isBeaten(b) || a.energy - b.energy);
+}
+
+/** How many levers there are: schemes are compared with those that have the same. */
+export function leverCount({ points }: Frontier): number {
+  return new Set(points.map(({ lever }) => lever).filter((lever) => lever !== null)).size;
 }
 
 /** `on the frontier`, or who is better. */
@@ -63,14 +83,18 @@ export function headline(answer: WhatIf): string {
   if (frontier !== null) {
     const [, ...schemes] = frontier.points;
     const best = frontierOrder(frontier).filter(
-      (one) => one.beatenBy === null && schemes.includes(one) && one.reduction > 0,
+      (one) => one.beatenBy === null && schemes.includes(one),
     );
-    if (best.length === 0) {
+    if (!best.some((one) => one.reduction > 0)) {
       return `No scheme makes ${tail} shorter.`;
     }
     const names = best.map((one) => schemeName(one.name)).join(', ');
     const beaten = `${schemes.length - best.length} of ${schemes.length}`;
     return `${tail} against energy: on the frontier ${names}; ${beaten} are not.`;
+  }
+  if (scenarios.length > 0 && scenarios.every(({ saturated }) => saturated !== null)) {
+    const names = scenarios.map(({ name }) => name).join(', ');
+    return `Too much load under ${names}: there is no ${tail}.`;
   }
   const told = scenarios.flatMap((one) => {
     const change = predictedOf(one, answer.percentiles[0] ?? 0)?.change;
@@ -99,14 +123,31 @@ export function saturationText(one: Outcome): string | undefined {
   );
 }
 
+/** `34 %`; less than all of it never reads 100 %, which is too much. */
+export function loopText({ loopUse }: Outcome): string {
+  const percent = Math.round(loopUse * 100);
+  return `${loopUse < 1 ? Math.min(99, percent) : percent} %`;
+}
+
+/** Percentiles that a scenario has not, though the load is not too much for it. */
+export function untoldText(one: Outcome, answer: WhatIf): string | undefined {
+  const untold = answer.percentiles.filter((each) => predictedOf(one, each) === undefined);
+  if (one.saturated !== null || untold.length === 0) {
+    return undefined;
+  }
+  const names = untold.map(formatPercentile).join(', ');
+  return `too few are served for ${names}: ten requests have to lie beyond it.`;
+}
+
 /** What a policy aimed at and whether it came to that; which types it knew; whom it turned away. */
 export function aimTexts({ policy, saturated, shed }: Outcome): string[] {
   const said: string[] = [];
   if (shed !== null) {
     said.push(shedText(shed, saturated === null));
   }
-  if (policy?.target && saturated === null) {
-    const { percentile, latencyNs, reachedNs } = policy.target;
+  const target = policy?.target ?? null;
+  if (target !== null && target.reachedNs !== null) {
+    const { percentile, latencyNs, reachedNs } = target;
     const wanted = `${formatPercentile(percentile)} shall be ${formatDuration(latencyNs)}`;
     const missed = reachedNs > latencyNs ? 'missed' : 'met';
     said.push(`${wanted}, is ${formatDuration(reachedNs)}: ${missed}.`);
@@ -143,18 +184,64 @@ export function gainText({ gainNs, gainIntervalNs }: Sensitivity): string {
   return `${signed(gainNs)} [${gainIntervalNs.map(signed).join(' to ')}]`;
 }
 
+/** `14 more are in --json`; nothing where all are shown. */
+export function moreText(shown: number, { sensitivity }: WhatIf): string | undefined {
+  const more = sensitivity.length - shown;
+  return more > 0 ? `${more} more ${more === 1 ? 'is' : 'are'} in --json` : undefined;
+}
+
+/** How sure the figures are. */
+export const INTERVALS =
+  'Intervals are 95 %: how much a figure would differ had you recorded at another time. ' +
+  'They say nothing of errors of the model.';
+
 /** What the figures rest on. */
 export function methodLine(answer: WhatIf): string {
   const off = Object.values(answer.fidelity.off).map(Math.abs);
   const most = (Math.max(0, ...off) * 100).toFixed(2);
   const pool = answer.fidelity.poolThreads;
-  return (
+  const isScaled = answer.scenarios.some(({ name }) => RATE.test(name));
+  const scaled = isScaled ? ', under `rate` closer together or further apart' : '';
+  const arrivals = `Arrivals come as recorded${scaled}`;
+  return [
     `${countOf(answer.requests, 'request')} replayed; without a change at most ${most} % off the ` +
-    `recorded percentiles${pool === null ? '' : `; a pool of ${countOf(pool, 'thread')}`}. ` +
-    `Arrivals stay as recorded; the collector and caches do not adapt to a change.${
-      answer.scenarios.some((one) => one.policy !== null)
-        ? ' Energy is modelled; the recording counts as 2.6 GHz, a boost as 4.0 GHz.'
-        : ''
-    }`
-  );
+      `recorded percentiles${pool === null ? '' : `; a pool of ${countOf(pool, 'thread')}`}.`,
+    `${arrivals}; the collector and caches do not adapt to a change.`,
+    ...leverLines(answer),
+  ].join(' ');
+}
+
+/** That of all, where they have the same; a name says what is not usual in it. */
+function leverLines({ scenarios }: WhatIf): string[] {
+  const policies = scenarios.flatMap(({ policy }) => (policy === null ? [] : [policy]));
+  if (policies.length === 0) {
+    return [];
+  }
+  const levers = new Set(policies.map(leverText));
+  const looks = new Set(policies.flatMap((one) => looksText(one) ?? []));
+  const [lever, look] = [[...levers][0], [...looks][0]];
+  return [
+    'Energy is modelled; the recording counts as 2.6 GHz, a boost as 4.0 GHz.',
+    levers.size > 1 || looks.size > 1
+      ? 'Levers differ: against energy, schemes are compared with those that have the same.'
+      : `${lever}${look === undefined ? '' : `; ${look}`}.`,
+  ];
+}
+
+function leverText({ latencyNs, sharedDomain }: PolicyOutcome): string {
+  const whose = sharedDomain ? 'The one lever of all loops' : 'The lever of each loop';
+  return `${whose} takes ${formatDuration(latencyNs)}`;
+}
+
+/** Nothing of who knows more than a sensor tells. */
+function looksText({ budget, lookNs }: PolicyOutcome): string | undefined {
+  if (lookNs === null) {
+    return undefined;
+  }
+  if (budget === null) {
+    return 'looking costs nothing';
+  }
+  const percent = Number((budget * 100).toFixed(3));
+  const each = `and each look ${formatDuration(lookNs)}`;
+  return `looking may cost ${percent} % of the time that a loop works, ${each}`;
 }

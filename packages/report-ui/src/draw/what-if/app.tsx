@@ -8,12 +8,16 @@ import {
 } from '../../../../bobtail/src/cli/text/units';
 import {
   aimTexts,
-  changeText,
+  changeIntervalText,
   gainText,
   headline,
+  INTERVALS,
+  loopText,
   methodLine,
+  moreText,
   predictedOf,
   saturationText,
+  untoldText,
 } from '../../../../bobtail/src/cli/whatif/sentences';
 import type { WhatIfPage } from '../../data/what-if-page';
 import { HomeContext, Recorded } from '../text';
@@ -24,6 +28,7 @@ const COMPONENTS_SHOWN = 20;
 /** See the module. */
 export function WhatIfApp({ page }: { page: WhatIfPage }) {
   const { answer, meta } = page;
+  const more = moreText(COMPONENTS_SHOWN, answer);
   return (
     <HomeContext.Provider value={meta.home}>
       <header>
@@ -56,14 +61,12 @@ export function WhatIfApp({ page }: { page: WhatIfPage }) {
             Which 10 % buys most of {formatPercentile(answer.percentiles[0] ?? 0)}
           </h2>
           <Sensitivities answer={answer} />
+          {more !== undefined && <p class="note">{more}</p>}
         </section>
         <section aria-labelledby="rests">
           <h2 id="rests">What this rests on</h2>
           <p>{methodLine(answer)}</p>
-          <p>
-            Intervals are 95 %: how much a figure would differ had you recorded at another time.
-            They say nothing of errors of the model.
-          </p>
+          <p>{INTERVALS}</p>
         </section>
       </main>
     </HomeContext.Provider>
@@ -88,7 +91,7 @@ function Scenarios({ answer }: { answer: WhatIf }) {
           </th>
           {isDriven && (
             <th scope="col" class="number">
-              energy
+              modelled energy
             </th>
           )}
         </tr>
@@ -98,7 +101,7 @@ function Scenarios({ answer }: { answer: WhatIf }) {
           <tr key={`${index} ${one.name}`}>
             <th scope="row">
               <Recorded text={one.name} />
-              {[saturationText(one), ...aimTexts(one)].map(
+              {[saturationText(one), untoldText(one, answer), ...aimTexts(one)].map(
                 (text) =>
                   text !== undefined && (
                     <span class="count aim" key={text}>
@@ -113,11 +116,11 @@ function Scenarios({ answer }: { answer: WhatIf }) {
               </td>
             ))}
             <td class="number" data-label="loop busy">
-              {Math.round(one.loopUse * 100)} %
+              {loopText(one)}
             </td>
             {isDriven && (
-              <td class="number" data-label="energy">
-                {one.policy?.energy.toFixed(3)}
+              <td class="number" data-label="modelled energy">
+                {one.policy !== null && `${one.policy.energy.toFixed(3)}×`}
               </td>
             )}
           </tr>
@@ -138,8 +141,10 @@ function Figure({ one, percentile, isBase }: FigureProps) {
   if (told === undefined) return <>{one.saturated === null ? '–' : 'saturated'}</>;
   return (
     <>
-      {formatInterval(told.latencyNs, told.intervalNs ?? undefined)}
-      {!isBase && <span class="count"> {changeText(told.change)}</span>}
+      {isBase
+        ? formatInterval(told.latencyNs, told.intervalNs ?? undefined)
+        : formatDuration(told.latencyNs)}
+      {!isBase && <span class="count"> {changeIntervalText(told)}</span>}
     </>
   );
 }

@@ -4,6 +4,7 @@ import type { Frontier, FrontierPoint, Outcome } from '../../../../bobtail/src/c
 import { formatCount, formatPercentile } from '../../../../bobtail/src/cli/text/units';
 import {
   frontierOrder,
+  leverCount,
   reductionIntervalText,
   reductionText,
   schemeName,
@@ -72,8 +73,9 @@ function Figure({ frontier, name, choose }: { frontier: Frontier } & Chosen) {
         </svg>
       </div>
       <figcaption>
-        To the right {tail} is shorter, upwards energy rises (logarithmic; 1 is the same time at
-        base speed). Filled: on the frontier, no other scheme is as good in one and better in the
+        To the right {tail} is shorter, upwards modelled energy rises (logarithmic; 1 is the same
+        time at base speed). Filled: on the frontier, no other scheme
+        {leverCount(frontier) > 1 && ' with the same lever'} is as good in one and better in the
         other. Hollow: beaten.
       </figcaption>
     </figure>
@@ -153,7 +155,7 @@ function Schemes({
             {formatPercentile(frontier.percentile)} less
           </th>
           <th scope="col" class="number">
-            energy
+            modelled energy
           </th>
           <th scope="col" class="number">
             boosts
@@ -187,8 +189,8 @@ function Schemes({
                 <span class="count"> {reductionIntervalText(point)}</span>
               )}
             </td>
-            <td class="number" data-label="energy">
-              {point.energy.toFixed(3)}
+            <td class="number" data-label="modelled energy">
+              {point.energy.toFixed(3)}×
             </td>
             <td class="number" data-label="boosts">
               {formatCount(policyOf(point)?.boosts ?? 0)}
