@@ -66,7 +66,7 @@ pub fn parse(text: &str, components: &Components) -> Result<Scenario, Expression
     let mut lever = ReplayedLever::default();
     let (mut budget, mut look_ns) = (Some(BUDGET_DEFAULT), LOOK_DEFAULT_NS);
     let policy = policy_place(text);
-    for (from, change) in changes(before_policy(text, policy)) {
+    for (from, change) in before_policy(text, policy).into_iter().flat_map(changes) {
         let parse = Change::of(text, from, change).map_err(|error| misnamed(error, components))?;
         let mut changed = vec![parse.name.to_owned()];
         match parse.name {

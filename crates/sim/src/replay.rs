@@ -191,13 +191,18 @@ impl<'a> Run<'a> {
 
     fn came_ns(&self, request: usize) -> Ns {
         let known = &self.model.requests[request];
-        let source = known.source as usize;
-        let told_ns = match self.model.events[source].trigger {
-            // Whoever listened to it when: it may have come before its connection was accepted.
-            Trigger::Arrival { .. } => self.delay_ns[source],
-            Trigger::Released { .. } | Trigger::Job { .. } => self.readied_ns[source],
-        };
+        let ready_ns = self.readied_ns[known.source as usize];
+        let told_ns = self.told_ns(known.source, ready_ns);
         told_ns.saturating_add_signed(-known.before_ns)
+    }
+
+    /// When what an event tells came, if that is from outside; else when it was ready.
+    fn told_ns(&self, event: EventIx, ready_ns: Ns) -> Ns {
+        match self.model.events[event as usize].trigger {
+            // Whoever listened to it when: it may have come before its connection was accepted.
+            Trigger::Arrival { .. } => self.delay_ns[event as usize],
+            Trigger::Released { .. } | Trigger::Job { .. } => ready_ns,
+        }
     }
 
     fn latency_ns(&self, request: usize) -> u64 {
@@ -469,11 +474,8 @@ impl<'a> Run<'a> {
             Trigger::Released { .. } => self.now + self.delay_ns[ix],
             Trigger::Arrival { .. } => self.delay_ns[ix].max(self.now),
         };
-        if let Some(driven) = &mut self.driven {
-            let told_ns = match known.trigger {
-                Trigger::Arrival { .. } => self.delay_ns[ix],
-                Trigger::Released { .. } | Trigger::Job { .. } => ready_ns,
-            };
+        let told_ns = self.driven.is_some().then(|| self.told_ns(event, ready_ns));
+        if let (Some(driven), Some(told_ns)) = (&mut self.driven, told_ns) {
             driven.expect(self.model, event, told_ns);
         }
         match known.phase {

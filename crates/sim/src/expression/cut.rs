@@ -15,7 +15,7 @@ pub(crate) struct PolicyPlace {
 
 /// The policy of a text, if it has one.
 pub(crate) fn policy_place(text: &str) -> Option<PolicyPlace> {
-    let each = text.match_indices(POLICY).filter_map(|(from, _)| {
+    text.match_indices(POLICY).find_map(|(from, _)| {
         let before = text[..from].trim_end();
         let begins = before.is_empty() || before.ends_with(',');
         let behind = &text[from + POLICY.len()..];
@@ -24,8 +24,7 @@ pub(crate) fn policy_place(text: &str) -> Option<PolicyPlace> {
             from,
             value_from: text.len() - value.len(),
         })
-    });
-    each.into_iter().next()
+    })
 }
 
 /// The text before the policy and the comma before it; nothing where there is only a policy.
@@ -39,10 +38,7 @@ pub(super) fn before_policy(text: &str, policy: Option<PolicyPlace>) -> Option<&
 }
 
 /// The changes of a text with the bytes at which they begin.
-pub(super) fn changes(text: Option<&str>) -> Vec<(usize, &str)> {
-    let Some(text) = text else {
-        return Vec::new();
-    };
+pub(super) fn changes(text: &str) -> Vec<(usize, &str)> {
     let mut all = Vec::new();
     let mut from = 0;
     for (at, _) in text.match_indices(',') {

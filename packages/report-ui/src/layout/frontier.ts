@@ -7,6 +7,7 @@
  */
 import { scaleLinear, scaleLog } from 'd3-scale';
 import type { FrontierPoint } from '../../../bobtail/src/cli/json/what-if';
+import { leversOf } from '../../../bobtail/src/cli/whatif/sentences';
 import type { Box, Tick } from './cdf';
 
 const MARGIN = { top: 22, right: 18, bottom: 46, left: 58 };
@@ -70,12 +71,8 @@ export function layoutFrontier(
     ),
     placed: withLabels(spots, nameOf, plot),
     path: leversOf(points)
-      .map((lever) =>
-        stepsOf(
-          spots.filter(({ point }) => isWith(point, lever)),
-          plot,
-        ),
-      )
+      .map((lever) => spots.filter(({ point }) => point.lever === null || point.lever === lever))
+      .map((alike) => stepsOf(alike, plot))
       .join(''),
   };
 }
@@ -97,15 +94,6 @@ interface Spot {
   readonly x: number;
   readonly y: number;
 }
-
-/** Levers by number; of none the only frontier is that of who has none. */
-function leversOf(points: readonly FrontierPoint[]): (number | null)[] {
-  const levers = new Set(points.map(({ lever }) => lever).filter((lever) => lever !== null));
-  return levers.size === 0 ? [null] : [...levers];
-}
-
-const isWith = (point: FrontierPoint, lever: number | null): boolean =>
-  point.lever === null || point.lever === lever;
 
 function stepsOf(spots: readonly Spot[], plot: FrontierLayout['plot']): string {
   const frontier = spots

@@ -22,10 +22,19 @@ export function shownLength(text: string): number {
 /** How wide rows are when nothing is shortened. */
 export function naturalWidth(rows: readonly (readonly string[])[], gap = 2): number {
   const columns = Math.max(0, ...rows.map((row) => row.length));
-  const widths = Array.from({ length: columns }, (_, index) =>
+  return widthOf(columnWidths(columns, rows), gap);
+}
+
+/** Of each column, how wide its widest cell is. */
+function columnWidths(columns: number, rows: readonly (readonly string[])[]): number[] {
+  return Array.from({ length: columns }, (_, index) =>
     Math.max(0, ...rows.map((row) => shownLength(row[index] ?? ''))),
   );
-  return widths.reduce((sum, one) => sum + one, 0) + gap * Math.max(0, columns - 1);
+}
+
+/** Of columns of these widths. */
+function widthOf(widths: readonly number[], gap: number): number {
+  return widths.reduce((sum, one) => sum + one, 0) + gap * (widths.length - 1);
 }
 
 /** Rows as lines; every row has one cell per column. */
@@ -35,9 +44,7 @@ export function alignRows(
   width: number,
   gap = 2,
 ): string[] {
-  const widths = columns.map((_, index) =>
-    Math.max(0, ...rows.map((row) => shownLength(row[index] ?? ''))),
-  );
+  const widths = columnWidths(columns.length, rows);
   shrinkToFit(columns, widths, width, gap);
   return rows.map((row) =>
     columns
@@ -54,8 +61,7 @@ export function alignRows(
 /** Takes what is too much from the widest growing column, one character at a time. */
 function shrinkToFit(columns: readonly Column[], widths: number[], width: number, gap: number) {
   const NARROWEST = 12;
-  const total = (): number => widths.reduce((sum, one) => sum + one, 0) + gap * (widths.length - 1);
-  while (total() > width) {
+  while (widthOf(widths, gap) > width) {
     let widest = -1;
     columns.forEach((column, index) => {
       if (column.grow && (widest < 0 || (widths[index] ?? 0) > (widths[widest] ?? 0))) {

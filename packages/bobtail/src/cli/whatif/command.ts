@@ -4,8 +4,6 @@ import { Failure } from '../failure';
 import { parsePercentile } from '../quantity';
 
 interface WhatIfFlags {
-  set?: Scenarios;
-  policy?: Scenarios;
   latency?: string;
   domain?: string;
   budget?: string;
@@ -42,7 +40,6 @@ export function addWhatIf(program: Command): void {
   const asked: Scenarios = [];
   const scenario = (kind: 'set' | 'policy') => (text: string) => {
     asked.push({ kind, text });
-    return asked;
   };
   program
     .command('whatif')
@@ -75,7 +72,7 @@ export function addWhatIf(program: Command): void {
     .action(async (folder: string, flags: WhatIfFlags) => {
       for (const name of ['latency', 'domain', 'budget', 'look'] as const) {
         const value = flags[name];
-        if (value !== undefined && flags.policy === undefined) {
+        if (value !== undefined && !asked.some(({ kind }) => kind === 'policy')) {
           throw new Failure('usage', `--${name} goes with --policy`, value);
         }
       }

@@ -6,6 +6,7 @@ import { alignRows, type Column, naturalWidth, wrapWords } from '../text/table';
 import { formatDuration, formatPercentile } from '../text/units';
 import {
   aimTexts,
+  boundsText,
   changeIntervalText,
   frontierOrder,
   gainText,
@@ -81,8 +82,8 @@ function figureOf(one: Outcome, percentile: number, answer: WhatIf): [string, st
   if (one !== answer.unchanged) {
     return [formatDuration(told.latencyNs), changeIntervalText(told)];
   }
-  const bounds = told.intervalNs?.map(formatDuration).join(' to ');
-  return [formatDuration(told.latencyNs), bounds === undefined ? '' : `[${bounds}]`];
+  const bounds = told.intervalNs === null ? '' : boundsText(told.intervalNs, formatDuration);
+  return [formatDuration(told.latencyNs), bounds];
 }
 
 function stacked(one: Outcome, answer: WhatIf): string[] {

@@ -31,8 +31,16 @@ export function changeIntervalText({ change, changeInterval }: Predicted): strin
   if (changeInterval === null) {
     return changeText(change);
   }
-  const bounds = changeInterval.map((one) => changeText(one).replace(' %', ''));
-  return `${changeText(change)} [${bounds.join(' to ')}]`;
+  const bounds = boundsText(changeInterval, (one) => changeText(one).replace(' %', ''));
+  return `${changeText(change)} ${bounds}`;
+}
+
+/** `[18.0 to 25.3]`: an interval, with each bound as `text` has it. */
+export function boundsText(
+  bounds: readonly [number, number],
+  text: (bound: number) => string,
+): string {
+  return `[${bounds.map(text).join(' to ')}]`;
 }
 
 /** A percentile of a scenario, if it has one. */
@@ -53,11 +61,9 @@ export function reductionText(reduction: number): string {
 
 /** `[18.0 to 25.3]`: the interval of a reduction, where it can be told. */
 export function reductionIntervalText({ reductionInterval }: FrontierPoint): string {
-  if (reductionInterval === null) {
-    return '';
-  }
-  const bounds = reductionInterval.map((one) => reductionText(one).replace(' %', ''));
-  return `[${bounds.join(' to ')}]`;
+  return reductionInterval === null
+    ? ''
+    : boundsText(reductionInterval, (one) => reductionText(one).replace(' %', ''));
 }
 
 /** Those on the frontier by energy, then the others. */
@@ -66,9 +72,9 @@ export function frontierOrder({ points }: Frontier): FrontierPoint[] {
   return [...points].sort((a, b) => isBeaten(a) - isBeaten(b) || a.energy - b.energy);
 }
 
-/** How many levers there are: schemes are compared with those that have the same. */
-export function leverCount({ points }: Frontier): number {
-  return new Set(points.map(({ lever }) => lever).filter((lever) => lever !== null)).size;
+/** Levers by number: schemes are compared with those that have the same. */
+export function leversOf(points: readonly FrontierPoint[]): number[] {
+  return [...new Set(points.flatMap(({ lever }) => lever ?? []))];
 }
 
 /** `on the frontier`, or who is better. */
@@ -181,7 +187,7 @@ export function gainText({ gainNs, gainIntervalNs }: Sensitivity): string {
   if (gainIntervalNs === null) {
     return signed(gainNs);
   }
-  return `${signed(gainNs)} [${gainIntervalNs.map(signed).join(' to ')}]`;
+  return `${signed(gainNs)} ${boundsText(gainIntervalNs, signed)}`;
 }
 
 /** `14 more are in --json`; nothing where all are shown. */

@@ -4,7 +4,7 @@ import type { Frontier, FrontierPoint, Outcome } from '../../../../bobtail/src/c
 import { formatCount, formatPercentile } from '../../../../bobtail/src/cli/text/units';
 import {
   frontierOrder,
-  leverCount,
+  leversOf,
   reductionIntervalText,
   reductionText,
   schemeName,
@@ -75,8 +75,8 @@ function Figure({ frontier, name, choose }: { frontier: Frontier } & Chosen) {
       <figcaption>
         To the right {tail} is shorter, upwards modelled energy rises (logarithmic; 1 is the same
         time at base speed). Filled: on the frontier, no other scheme
-        {leverCount(frontier) > 1 && ' with the same lever'} is as good in one and better in the
-        other. Hollow: beaten.
+        {leversOf(frontier.points).length > 1 && ' with the same lever'} is as good in one and
+        better in the other. Hollow: beaten.
       </figcaption>
     </figure>
   );
