@@ -228,7 +228,7 @@ impl<'a> Build<'a> {
             phase,
             takes_jobs: seen.takes_jobs,
             taken_before_ns: match seen.takes_jobs {
-                true => seen.ended.end_ns.saturating_sub(seen.taken_ns),
+                true => self.end_ns(ix).saturating_sub(seen.taken_ns),
                 false => seen.ended.begin_ns.saturating_sub(seen.taken_ns),
             },
             is_job: is_job(seen),
@@ -331,14 +331,17 @@ impl<'a> Build<'a> {
         points
     }
 
+    /// When the loop was done with an event, and with what it did after it.
+    fn end_ns(&self, ix: usize) -> Ns {
+        let last = self.log.pieces_of(ix).last();
+        last.map_or(self.log.events[ix].ended.end_ns, |piece| piece.end_ns)
+    }
+
     /// When an event did the last thing for a request.
     fn own_end_ns(&self, event: EventIx, request: RequestId) -> Ns {
         let pieces = self.log.pieces_of(event as usize);
         let own = pieces.iter().rev().find(|piece| piece.request == request);
-        own.or(pieces.last())
-            .map_or(self.log.events[event as usize].ended.end_ns, |piece| {
-                piece.end_ns
-            })
+        own.map_or_else(|| self.end_ns(event as usize), |piece| piece.end_ns)
     }
 
     /// The pool, and for each event its job.

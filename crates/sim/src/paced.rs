@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use crate::invariants::{grown, grown_with, ran_once_and_after_parents};
 use crate::model::{Action, CLASSES, LOOP, Model, NOT_RUNNING};
 use crate::{
-    AtSpeed, Components, Replayed, Scenario, WorkFactors, parse, replay, replay_all, replay_told,
+    AtSpeed, Components, Ledger, Replayed, Scenario, WorkFactors, parse, replay, replay_all,
+    replay_told,
 };
 
 const POLICIES: [&str; 13] = [
@@ -38,6 +39,32 @@ fn work_ns(model: &Model) -> (u64, u64) {
     let steps = model.work_ns.iter();
     let running = steps.map(|one| one.iter().sum::<u64>() - one[NOT_RUNNING]);
     (running.sum(), model.steps.len() as u64)
+}
+
+/// All that it does is in its events, and charged from the very first of them.
+fn without_leads(model: &mut Model) {
+    model.span_ns.0 = 0;
+    for event in &mut model.events {
+        (event.lead_ns, event.lead_gc_ns) = (0, 0);
+    }
+    (model.lead_busy_ns, model.lead_woken_ns) = (0, 0);
+}
+
+/// Whatever the speed, of a model [`without_leads`].
+fn does_its_work(model: &Model, ledger: &Ledger) -> Result<(), TestCaseError> {
+    let each = ledger.all_speeds().into_iter();
+    let done_ns: f64 = each.map(|one| one.worked_ns as f64 * one.ratio).sum();
+    let (due_ns, steps) = work_ns(model);
+    // Each step ends on a whole nanosecond, at up to 4.0 / 2.6 of base speed.
+    let rounded_ns = 2.0 * steps as f64 + 1.0;
+    let more_ns = done_ns - due_ns as f64;
+    prop_assert!(
+        (-1.0..=rounded_ns).contains(&more_ns),
+        "{} of {}",
+        done_ns,
+        due_ns
+    );
+    Ok(())
 }
 
 proptest! {
@@ -110,18 +137,9 @@ proptest! {
     #[test]
     fn the_same_work_is_done_at_any_speed(seed in any::<u64>(), policy in 0..POLICIES.len()) {
         let (mut model, components) = grown(seed, 4_000);
-        // From the very first event, so that all of it is charged.
-        model.span_ns.0 = 0;
-        model.events.iter_mut().for_each(|one| (one.lead_ns, one.lead_gc_ns) = (0, 0));
-        (model.lead_busy_ns, model.lead_woken_ns) = (0, 0);
+        without_leads(&mut model);
         let told = replayed(POLICIES[policy], &model, &components);
-        let done = told.ledger.all_speeds().into_iter().map(|one| one.worked_ns as f64 * one.ratio);
-        let done_ns: f64 = done.sum();
-        let (due_ns, steps) = work_ns(&model);
-        // Each step ends on a whole nanosecond, at up to 4.0 / 2.6 of base speed.
-        let rounded_ns = 2.0 * steps as f64 + 1.0;
-        let more_ns = done_ns - due_ns as f64;
-        prop_assert!((-1.0..=rounded_ns).contains(&more_ns), "{} of {}", done_ns, due_ns);
+        does_its_work(&model, &told.ledger)?;
     }
 
     #[test]
@@ -153,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn loops_that_share_a_lever_are_as_fast_as_the_fastest(
+    fn loops_that_share_a_lever_give_the_same_answer_again_and_a_fixed_speed_that_of_their_own(
         seed in any::<u64>(),
         policy in 0..POLICIES.len(),
         latency_us in 0..200_u32,
@@ -177,6 +195,36 @@ proptest! {
         }
         if policy.starts_with("static") {
             prop_assert_eq!(&shared, &told("own"));
+        }
+    }
+
+    #[test]
+    fn loops_that_share_a_lever_do_their_work_and_pay_for_the_speed_of_the_fastest(
+        seed in any::<u64>(),
+        policy in 0..POLICIES.len(),
+    ) {
+        let mut components = Components::new();
+        let mut models: Vec<Model> = (0..3).map(|n| {
+            grown_with(seed.wrapping_add(n), 1_500, &mut components)
+        }).collect();
+        models.iter_mut().for_each(without_leads);
+        let policy = POLICIES[policy].rsplit_once("policy=").unwrap_or_default().1;
+        let scenario = scenario(&format!("domain=shared,policy={policy}"), &components);
+        let told = replay_all(&models, &scenario, &components);
+        let mut all: Vec<Vec<AtSpeed>> = Vec::new();
+        for (one, model) in told.loops.iter().zip(&models) {
+            does_its_work(model, &one.ledger)?;
+            all.push(one.ledger.all_speeds());
+        }
+        let total_ns = |speeds: &[AtSpeed]| speeds.iter().map(|one| one.total_ns).sum::<u64>();
+        all.sort_by_key(|speeds| total_ns(speeds));
+        // There is one speed at a time: who goes on for longer was at each at least as long.
+        for pair in all.windows(2) {
+            for at in &pair[0] {
+                let of_longer = pair[1].iter().find(|one| one.ratio == at.ratio);
+                let longer_ns = of_longer.map_or(0, |one| one.total_ns);
+                prop_assert!(at.total_ns <= longer_ns, "{:?} of {:?}", at, pair);
+            }
         }
     }
 

@@ -136,14 +136,10 @@ fn unexplained(
             after: accepted.filter(|(event, _)| *event < ix),
         };
     }
-    let is_of_turn = matches!(
-        seen.ended.kind,
-        LoopKind::Immediate | LoopKind::Immediates | LoopKind::Close
-    );
     let was_seen = seen.ended.ready_ns.is_some() || seen.polled_ns > seen.free_ns;
-    match ix.checked_sub(1) {
+    match before(log, ix) {
         // The turn of the loop itself brought it.
-        Some(event) if is_of_turn || !was_seen => Cause::Earlier {
+        Some(event) if is_of_turn(seen.ended.kind) || !was_seen => Cause::Earlier {
             event,
             at_ns: log.events[event as usize].ended.end_ns,
         },
@@ -155,12 +151,35 @@ fn unexplained(
     }
 }
 
+/// The loop runs it in its own part of a turn, and asks nobody whether it is ready.
+fn is_of_turn(kind: LoopKind) -> bool {
+    matches!(
+        kind,
+        LoopKind::Immediate | LoopKind::Immediates | LoopKind::Close
+    )
+}
+
+/// The event before it, or before all of its kind that the loop ran in one go: none of them brought
+/// the next, or that would have run a turn later.
+fn before(log: &Log, ix: EventIx) -> Option<EventIx> {
+    let seen = &log.events[ix as usize];
+    let is_alike = |one: &&Seen| one.ended.kind == seen.ended.kind && one.turn == seen.turn;
+    let earlier = log.events[..ix as usize].iter().rev();
+    let alike = earlier.take_while(is_alike).count() as EventIx;
+    (ix - alike).checked_sub(1)
+}
+
 /// When an event was ready: by its record, or by what its kind and the poll tell.
 pub(crate) fn ready_ns(seen: &Seen, cause: &Cause) -> Ns {
     let ended = &seen.ended;
     let told = match (ended.ready_ns, cause) {
         (Some(ready_ns), _) => ready_ns,
-        (None, Cause::Earlier { at_ns, .. }) if seen.polled_ns <= seen.free_ns => *at_ns,
+        // The loop does not sleep while some are waiting, so it only looked.
+        (None, Cause::Earlier { at_ns, .. })
+            if seen.polled_ns <= seen.free_ns || is_of_turn(ended.kind) =>
+        {
+            *at_ns
+        }
         (None, _) if seen.polled_ns > seen.free_ns => seen.polled_ns,
         (None, _) => ended.begin_ns,
     };

@@ -26,7 +26,7 @@ const CHANGES: [&str; 10] = [
 
 #[test]
 fn an_answer_is_the_same_on_every_machine() {
-    let mut simulation = Simulation::new(SEED, Shape::default());
+    let mut simulation = Simulation::new(SEED, Shape::whole());
     let mut capture = Capture::new(None);
     for record in simulation.by_ref().take(60_000) {
         capture.push(record);

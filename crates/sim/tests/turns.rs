@@ -332,3 +332,48 @@ fn jobs_that_are_done_before_the_loop_takes_them_come_together() {
     let fast = |scenario: &mut Scenario, _: &Components| scenario.work.native = 0.5;
     check(drawing, "/a 7ms, /b 3.8ms", fast, "/a 6ms, /b 2.3ms");
 }
+
+#[test]
+fn what_is_closed_together_is_closed_in_one_turn() {
+    let drawing = r#"
+        open 1 server
+        open 2 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "/a"
+        2ms  sink 1 200
+             end
+        2ms  begin #2 close
+        3ms  end
+        3ms  begin #3 close
+        4ms  end
+             poll for=0ms
+        4ms  begin #4 read handle=2 ready=1ms
+             source 2 "/b"
+        5ms  sink 2 200
+             end
+    "#;
+    let slow = |scenario: &mut Scenario, _: &Components| scenario.work.native = 2.0;
+    check(drawing, "/a 2ms, /b 4ms", slow, "/a 4ms, /b 9ms");
+}
+
+#[test]
+fn an_immediate_waits_for_a_look_at_the_kernel_that_finds_nothing() {
+    let drawing = r#"
+        open 1 server
+        0ms  begin #1 read handle=1 ready=0ms
+             source 1 "/a"
+        1ms  register timer op=1 due=2ms
+        3ms  end
+        3ms  begin #2 timer op=1 ready=2ms
+             micro #3 promise from=1
+        4ms  register immediate op=2
+             end
+             poll for=1ms
+        5ms  begin #4 immediate op=2
+             micro #5 promise from=3
+        6ms  sink 1 200
+             end
+    "#;
+    let slow = |scenario: &mut Scenario, _: &Components| scenario.work.native = 2.0;
+    check(drawing, "/a 6ms", slow, "/a 11ms");
+}

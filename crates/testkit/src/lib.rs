@@ -55,6 +55,7 @@ mod line;
 mod random;
 mod served;
 mod simulate;
+mod turn;
 
 pub use draw::{Drawn, ORIGIN_NS, draw};
 pub use random::Random;

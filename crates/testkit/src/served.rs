@@ -1,7 +1,8 @@
 //! What the made-up requests of a simulation do: work, wait for something, work on, respond.
 
 use bobtail_trace::record::{
-    CodePlace, GcCause, HandleId, LoopKind, MicroKind, Ns, OpId, Record, RequestId, StringId,
+    CodePlace, GcCause, HandleId, HandleKind, LoopKind, MarkKind, MicroKind, NotRunningCause, Ns,
+    OpId, Record, RequestId, StringId,
 };
 
 use crate::simulate::{FIRST_SOCKET, Group, Happening, Job, Simulation, Waiter, Waits};
@@ -9,6 +10,22 @@ use crate::simulate::{FIRST_SOCKET, Group, Happening, Job, Simulation, Waiter, W
 const ROUTES: [&str; 4] = ["GET /a", "GET /b", "POST /c", "GET /d/:id"];
 
 impl Simulation {
+    /// A connection comes to be, and its request is read when it is there, accepted or not.
+    pub(crate) fn accept(&mut self, comes_ns: Ns) {
+        self.pass(20_000);
+        self.handle += 1;
+        let connection = self.handle;
+        self.open(connection, HandleKind::ServerConnection, 0);
+        self.plan(comes_ns, Happening::Arrival { connection });
+    }
+
+    /// The loop is told of something that no request waits for.
+    pub(crate) fn wake(&mut self, ready_ns: Ns) {
+        self.pass(30_000);
+        let next_ns = ready_ns + 1 + self.random.below(self.shape.wake_ns);
+        self.plan(next_ns, Happening::Wake);
+    }
+
     pub(crate) fn arrive(&mut self, connection: HandleId) {
         self.work();
         self.request += 1;
@@ -180,13 +197,65 @@ impl Simulation {
         if self.waits.len() > 100_000 {
             self.waits.pop_first();
         }
-        let next = self.now + 10_000 + self.random.below(self.shape.pause_ns + 1);
-        self.plan(next, Happening::Arrival { connection: handle });
+        self.come_again(handle);
+        if self.shape.warmup > 0 {
+            self.shape.warmup -= 1;
+            self.end_warmup();
+        }
         self.work();
     }
 
+    fn end_warmup(&mut self) {
+        if self.shape.warmup == 0 {
+            self.records.push_back(Record::Mark {
+                kind: MarkKind::WarmupEnd,
+                at_ns: self.now,
+                text: 0,
+            });
+        }
+    }
+
+    /// The client asks again after a pause, on this connection or on another.
+    fn come_again(&mut self, handle: HandleId) {
+        let next_ns = self.now + 10_000 + self.random.below(self.shape.pause_ns + 1);
+        let every = self.shape.opening_once_in;
+        if every == 0 || !self.random.once_in(every) {
+            return self.plan(next_ns, Happening::Arrival { connection: handle });
+        }
+        self.records.push_back(Record::HandleClose {
+            handle,
+            at_ns: self.now,
+        });
+        self.plan(self.now, Happening::Closing);
+        let comes_ns = next_ns + self.random.below(200_000);
+        self.plan(next_ns, Happening::Opening { comes_ns });
+    }
+
     fn work(&mut self) {
+        let begin_ns = self.now;
         self.pass(self.shape.work_ns);
+        let every = self.shape.compiling_once_in;
+        if every > 0 && self.random.once_in(every) {
+            let span_ns = self.now - begin_ns;
+            let jit_ns = self.random.below(span_ns / 2 + 1);
+            self.records.push_back(Record::Work {
+                end_ns: self.now,
+                span_ns,
+                jit_ns,
+                ic_ns: self.random.below(span_ns - jit_ns + 1),
+            });
+        }
+        let every = self.shape.preempted_once_in;
+        if every > 0 && self.random.once_in(every) {
+            let duration_ns = self.random.between(10_000, 1_000_000);
+            self.now += duration_ns;
+            self.records.push_back(Record::NotRunning {
+                at_ns: self.now,
+                end_ns: self.now,
+                duration_ns,
+                cause: NotRunningCause::Preempted,
+            });
+        }
         let every = self.shape.collection_once_in;
         if every > 0 && self.random.once_in(every) {
             let begin_ns = self.now;

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use bobtail_trace::record::{
     EventId, HandleId, HandleKind, LoopKind, MicroKind, Ns, OpId, Ready, ReadyQuality, Record,
-    RequestId,
+    RequestId, StringId,
 };
 
 use crate::draw::{ORIGIN_NS, Table};
@@ -33,6 +33,33 @@ pub struct Shape {
     pub chatter: u32,
     /// One in so many steps is hit by a collection; 0 for none.
     pub collection_once_in: u64,
+    /// Whole turns, as libuv takes them, instead of one event at a time.
+    pub turns: bool,
+    /// One in so many requests is the first on a new connection; 0 for none.
+    pub opening_once_in: u64,
+    /// Longest pause between two wake-ups for something else; 0 for none.
+    pub wake_ns: u64,
+    /// One in so many steps compiles and misses inline caches; 0 for none.
+    pub compiling_once_in: u64,
+    /// One in so many steps loses the processor; 0 for none.
+    pub preempted_once_in: u64,
+    /// So many requests are answered in warm-up.
+    pub warmup: u32,
+}
+
+impl Shape {
+    /// All that a loop can do.
+    pub fn whole() -> Self {
+        Self {
+            turns: true,
+            opening_once_in: 5,
+            wake_ns: 5_000_000,
+            compiling_once_in: 10,
+            preempted_once_in: 50,
+            warmup: 20,
+            ..Self::default()
+        }
+    }
 }
 
 impl Default for Shape {
@@ -45,6 +72,12 @@ impl Default for Shape {
             sockets: 2,
             chatter: 2,
             collection_once_in: 20,
+            turns: false,
+            opening_once_in: 0,
+            wake_ns: 0,
+            compiling_once_in: 0,
+            preempted_once_in: 0,
+            warmup: 0,
         }
     }
 }
@@ -83,11 +116,32 @@ pub(crate) struct Group {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Happening {
-    Arrival { connection: HandleId },
-    Pool { op: OpId, run_ns: u64, group: u32 },
-    Timer { op: OpId, group: u32 },
-    Immediate { op: OpId, group: u32 },
-    Answer { socket: HandleId, group: u32 },
+    Arrival {
+        connection: HandleId,
+    },
+    /// A client connects; its request comes at this time, accepted or not.
+    Opening {
+        comes_ns: Ns,
+    },
+    Closing,
+    Wake,
+    Pool {
+        op: OpId,
+        run_ns: u64,
+        group: u32,
+    },
+    Timer {
+        op: OpId,
+        group: u32,
+    },
+    Immediate {
+        op: OpId,
+        group: u32,
+    },
+    Answer {
+        socket: HandleId,
+        group: u32,
+    },
 }
 
 /// An endless trace.
@@ -111,6 +165,9 @@ pub struct Simulation {
     pub(crate) op: OpId,
     pub(crate) request: RequestId,
     pub(crate) group: u32,
+    /// The last that there was; the listener is the first after the connections.
+    pub(crate) handle: HandleId,
+    pub(crate) listener: HandleId,
 }
 
 impl Simulation {
@@ -133,6 +190,8 @@ impl Simulation {
             op: 0,
             request: 0,
             group: 0,
+            handle: 0,
+            listener: 0,
         };
         simulation.open_handles();
         simulation
@@ -150,6 +209,8 @@ impl Simulation {
 
     fn open_handles(&mut self) {
         let sockets = self.shape.sockets;
+        self.handle = FIRST_SOCKET + sockets + self.shape.connections;
+        self.listener = self.handle;
         for handle in FIRST_SOCKET..FIRST_SOCKET + sockets + self.shape.connections {
             let (kind, name) = if handle < FIRST_SOCKET + sockets {
                 (HandleKind::ClientConnection, self.strings.id("db:5432"))
@@ -158,14 +219,25 @@ impl Simulation {
                 self.plan(at, Happening::Arrival { connection: handle });
                 (HandleKind::ServerConnection, 0)
             };
-            let at_ns = self.now;
-            self.records.push_back(Record::HandleOpen {
-                handle,
-                kind,
-                at_ns,
-                name,
-            });
+            self.open(handle, kind, name);
         }
+        if self.shape.opening_once_in > 0 {
+            self.open(self.listener, HandleKind::Listener, 0);
+        }
+        if self.shape.wake_ns > 0 {
+            let at = self.now + 1 + self.random.below(self.shape.wake_ns);
+            self.plan(at, Happening::Wake);
+        }
+    }
+
+    pub(crate) fn open(&mut self, handle: HandleId, kind: HandleKind, name: StringId) {
+        let at_ns = self.now;
+        self.records.push_back(Record::HandleOpen {
+            handle,
+            kind,
+            at_ns,
+            name,
+        });
     }
 
     pub(crate) fn plan(&mut self, at: Ns, what: Happening) {
@@ -174,45 +246,69 @@ impl Simulation {
     }
 
     /// One loop event, with the poll before it when there is nothing to do.
-    fn turn(&mut self) {
+    fn single(&mut self) {
         let Some(Reverse((ready_ns, _, what))) = self.agenda.pop() else {
             return;
         };
         if ready_ns > self.now {
             let enter_ns = self.now;
             self.now = ready_ns;
-            self.records.push_back(Record::Poll {
-                enter_ns,
-                leave_ns: ready_ns,
-                ready_count: 1,
-            });
+            self.poll(enter_ns, 1);
         }
         self.pass(2_000);
+        self.run(ready_ns, what);
+    }
+
+    pub(crate) fn poll(&mut self, enter_ns: Ns, ready_count: u32) {
+        self.records.push_back(Record::Poll {
+            enter_ns,
+            leave_ns: self.now,
+            ready_count,
+        });
+    }
+
+    /// One loop event.
+    pub(crate) fn run(&mut self, ready_ns: Ns, what: Happening) {
         self.context = 0;
         self.begin(ready_ns, what);
         match what {
             Happening::Arrival { connection } => self.arrive(connection),
+            Happening::Opening { comes_ns } => self.accept(comes_ns),
+            Happening::Closing => self.pass(10_000),
+            Happening::Wake => self.wake(ready_ns),
             Happening::Pool { group, .. }
             | Happening::Timer { group, .. }
             | Happening::Immediate { group, .. }
             | Happening::Answer { group, .. } => self.complete(group),
         }
+        self.end();
+    }
+
+    pub(crate) fn end(&mut self) {
         self.pass(1_000);
         self.records.push_back(Record::LoopEnd { end_ns: self.now });
     }
 
-    fn begin(&mut self, ready_ns: Ns, what: Happening) {
+    pub(crate) fn begin(&mut self, ready_ns: Ns, what: Happening) {
         let (kind, handle, op, run_ns) = match what {
             Happening::Arrival { connection } => (LoopKind::Read, connection, 0, 0),
             Happening::Answer { socket, .. } => (LoopKind::Read, socket, 0, 0),
+            Happening::Opening { .. } => (LoopKind::Accept, self.listener, 0, 0),
+            Happening::Closing => (LoopKind::Close, 0, 0, 0),
+            Happening::Wake => (LoopKind::Async, 0, 0, 0),
             Happening::Pool { op, run_ns, .. } => (LoopKind::Pool, 0, op, run_ns),
             Happening::Timer { op, .. } => (LoopKind::Timer, 0, op, 0),
             Happening::Immediate { op, .. } => (LoopKind::Immediate, 0, op, 0),
         };
-        let known = !matches!(kind, LoopKind::Immediate);
+        let known = !matches!(kind, LoopKind::Immediate | LoopKind::Close);
+        // No stamp tells when a client connected.
+        let quality = match kind {
+            LoopKind::Accept => ReadyQuality::UpperBound,
+            _ => ReadyQuality::Exact,
+        };
         let ready = known.then_some(Ready {
             at_ns: ready_ns,
-            quality: ReadyQuality::Exact,
+            quality,
         });
         self.event += 1;
         self.current = self.event;
@@ -255,7 +351,10 @@ impl Iterator for Simulation {
             if self.agenda.is_empty() {
                 return None;
             }
-            self.turn();
+            match self.shape.turns {
+                true => self.turn(),
+                false => self.single(),
+            }
         }
         self.records.pop_front()
     }

@@ -10,7 +10,8 @@ import { fixture } from './recordings.mjs';
 import { runBobtail } from './run-bobtail.mjs';
 import { loadOf, recorded, SERVICE, whatIf, whatIfOrRefused } from './whatif-recordings.mjs';
 
-const OFF_AT_MOST = 0.02;
+/** Of a percentile; it is none at all but where the kernel told two things in another order. */
+const OFF_AT_MOST = 0.001;
 const REQUESTS = 10_500;
 const GROUPS = 40;
 /** How long /hog blocks the loop. */
@@ -73,9 +74,10 @@ const PLANTED = [
 ];
 
 // Where the kernel told two things in another order than they became ready, a replay may be off by
-// one callback, which a machine that is busy with other things makes frequent. Then it must be
-// refused; but not each time.
+// one callback, which a machine that is busy with other things makes frequent; but not each time.
 const ATTEMPTS = 5;
+
+const furthestOff = ({ fidelity }) => Math.max(...Object.values(fidelity.off).map(Math.abs));
 
 for (const [index, [title, routes, env]] of PLANTED.entries()) {
   const node = nodes[index % nodes.length];
@@ -87,17 +89,14 @@ for (const [index, [title, routes, env]] of PLANTED.entries()) {
       // p99.9 needs nearly all of them.
       stolen(out, []);
       const { refused, ...answer } = await whatIfOrRefused(out);
-      t.diagnostic(JSON.stringify(refused ?? answer.fidelity));
-      if (refused !== undefined) {
-        assert.ok(attempt < ATTEMPTS, refused);
+      const told = refused ?? JSON.stringify(answer.fidelity);
+      t.diagnostic(told);
+      if (refused !== undefined || furthestOff(answer) > OFF_AT_MOST) {
+        assert.ok(attempt < ATTEMPTS, told);
         continue;
       }
       assert.equal(answer.requests, REQUESTS);
       assert.deepEqual(answer.percentiles, [99.9, 99, 50]);
-      for (const percentile of answer.percentiles) {
-        const off = Math.abs(answer.fidelity.off[percentile]);
-        assert.ok(off <= OFF_AT_MOST, JSON.stringify(answer.fidelity));
-      }
       // Two, or what is told where a busy machine never ran both at once.
       if (env) assert.ok([1, 2, 4].includes(answer.fidelity.poolThreads));
       return;

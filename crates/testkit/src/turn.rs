@@ -1,0 +1,155 @@
+//! Whole turns of the made-up loop: what the kernel tells, immediates, what is closed, timers.
+//!
+//! A graph can be built of one event at a time. A replay has the loop ask again and order what it
+//! is told, so its traces must come from a loop that does so itself: the phases of libuv 1.45 and
+//! later (`uv_run` in `src/unix/core.c`), and its one wake-up for all that the pool has done
+//! (`uv__work_done` in `src/threadpool.c`).
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+use bobtail_trace::record::Ns;
+
+use crate::simulate::{Happening, Simulation};
+
+/// Where in a turn something runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Poll,
+    Check,
+    Close,
+    Timers,
+}
+
+fn phase_of(what: Happening) -> Phase {
+    match what {
+        Happening::Immediate { .. } => Phase::Check,
+        Happening::Closing => Phase::Close,
+        Happening::Timer { .. } => Phase::Timers,
+        _ => Phase::Poll,
+    }
+}
+
+/// What runs next, and since when it is ready.
+type Due = (Ns, Happening);
+
+impl Simulation {
+    /// One turn; the loop sleeps first where nothing is ready.
+    pub(crate) fn turn(&mut self) {
+        let Some(&Reverse((first_ns, ..))) = self.agenda.peek() else {
+            return;
+        };
+        let enter_ns = self.now;
+        self.now = self.now.max(first_ns);
+        // What comes while the kernel answers is in the answer, unless that was to be empty. Of a
+        // wake-up for something else no record tells when it was there, if jobs of the pool come
+        // with it: there it answers at once.
+        let mut told = self.due(Phase::Poll, self.now);
+        if !told.iter().any(|(_, what)| *what == Happening::Wake) {
+            self.pass(5_000);
+        }
+        if !told.is_empty() {
+            told.extend(self.due(Phase::Poll, self.now));
+        }
+        self.poll(enter_ns, told.len() as u32);
+        self.run_told(told);
+        for phase in [Phase::Check, Phase::Close, Phase::Timers] {
+            for (ready_ns, what) in self.due(phase, self.now) {
+                self.run(ready_ns, what);
+                self.pass(2_000);
+            }
+        }
+    }
+
+    /// What of a phase is ready by then, in order.
+    fn due(&mut self, phase: Phase, until_ns: Ns) -> Vec<Due> {
+        let (mut due, mut others) = (Vec::new(), Vec::new());
+        while let Some(Reverse((ready_ns, number, what))) = self.agenda.pop() {
+            if ready_ns > until_ns {
+                others.push(Reverse((ready_ns, number, what)));
+                break;
+            }
+            match phase_of(what) == phase {
+                true => due.push((ready_ns, what)),
+                false => others.push(Reverse((ready_ns, number, what))),
+            }
+        }
+        self.agenda.extend(others);
+        due
+    }
+
+    /// What the kernel told with one answer. All wake-ups are one to it, and a read takes all that
+    /// is there on its socket.
+    fn run_told(&mut self, told: Vec<Due>) {
+        let mut told = VecDeque::from(told);
+        while let Some(first) = told.pop_front() {
+            let is_alike = |what: &Happening| match (&first.1, what) {
+                (Happening::Answer { socket, .. }, Happening::Answer { socket: other, .. }) => {
+                    socket == other
+                }
+                (one, other) => is_wakeup(one) && is_wakeup(other),
+            };
+            self.pass(2_000);
+            let mut all = vec![first];
+            let (alike, others): (VecDeque<Due>, _) =
+                told.into_iter().partition(|(_, what)| is_alike(what));
+            told = others;
+            all.extend(alike);
+            all.extend(self.come_meanwhile(is_alike));
+            match first.1 {
+                Happening::Answer { .. } => self.read(&all),
+                Happening::Wake | Happening::Pool { .. } => self.wake_up(&all),
+                what => self.run(first.0, what),
+            }
+        }
+    }
+
+    /// What became ready since the kernel told of others that are alike.
+    fn come_meanwhile(&mut self, is_alike: impl Fn(&Happening) -> bool) -> Vec<Due> {
+        let all = std::mem::take(&mut self.agenda).into_sorted_vec();
+        let (come, others): (Vec<_>, Vec<_>) = all
+            .into_iter()
+            .rev()
+            .partition(|Reverse((ready_ns, _, what))| *ready_ns <= self.now && is_alike(what));
+        self.agenda = others.into();
+        let due = |Reverse((ready_ns, _, what))| (ready_ns, what);
+        come.into_iter().map(due).collect()
+    }
+
+    /// One read that brings several answers has the stamp of the last.
+    fn read(&mut self, answers: &[Due]) {
+        let Some(&(last_ns, what)) = answers.last() else {
+            return;
+        };
+        self.context = 0;
+        self.begin(last_ns, what);
+        for (_, what) in answers {
+            if let Happening::Answer { group, .. } = what {
+                self.complete(*group);
+            }
+        }
+        self.end();
+    }
+
+    fn wake_up(&mut self, all: &[Due]) {
+        self.context = 0;
+        self.begin(all[0].0, Happening::Wake);
+        for (ready_ns, what) in all {
+            if let Happening::Wake = what {
+                self.wake(*ready_ns);
+            }
+        }
+        self.end();
+        let jobs = all
+            .iter()
+            .filter(|(_, what)| matches!(what, Happening::Pool { .. }));
+        for (ready_ns, what) in jobs {
+            self.pass(2_000);
+            self.run(*ready_ns, *what);
+        }
+    }
+}
+
+fn is_wakeup(what: &Happening) -> bool {
+    matches!(what, Happening::Wake | Happening::Pool { .. })
+}
