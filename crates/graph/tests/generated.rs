@@ -16,8 +16,9 @@ use bobtail_trace::record::{
 use proptest::prelude::*;
 use support::paths;
 
-/// All that a loop can do, but for what tests here add themselves, and for reads that bring several
-/// answers: who began to wait in one for what it brings next has waited, and yet for no event.
+/// All that the made-up loop can do, but for what tests here add themselves, and for reads that
+/// bring several answers: who began to wait in one for what it brings next has waited, and yet for
+/// no event.
 fn busier() -> Shape {
     Shape {
         turns: false,

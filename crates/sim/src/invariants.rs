@@ -20,7 +20,7 @@ pub(crate) fn grown(seed: u64, records: usize) -> (Model, Components) {
 
 /// The same, of one of several loops.
 pub(crate) fn grown_with(seed: u64, records: usize, components: &mut Components) -> Model {
-    // Half of them with all that a loop can do.
+    // Half of them with all that the made-up loop can do.
     let shape = match seed % 2 {
         0 => Shape::whole(),
         _ => Shape::default(),

@@ -77,13 +77,20 @@ pub(crate) fn causes(
 ) -> Vec<Cause> {
     let hops = best_hops(log, index);
     let mut hops = hops.into_iter().peekable();
+    // The first of those of its kind that the loop ran one after the other in a turn.
+    let mut first = 0;
     let each = log.events.iter().enumerate().map(|(ix, seen)| {
+        let before = ix.checked_sub(1).map(|ix| &log.events[ix]);
+        let is_alike = |one: &Seen| one.ended.kind == seen.ended.kind && one.turn == seen.turn;
         let ix = ix as EventIx;
+        if !before.is_some_and(is_alike) {
+            first = ix;
+        }
         let hop = hops.next_if(|(event, _)| *event == ix).map(|(_, hop)| hop);
         let found = earlier(seen, hop.as_ref()).and_then(|(by, at_ns)| index.place(by, at_ns));
         match found.filter(|(event, at_ns)| *event < ix && may_cause(seen, *at_ns)) {
             Some((event, at_ns)) => Cause::Earlier { event, at_ns },
-            None => unexplained(log, index, ix, &source_ready_ns),
+            None => unexplained(log, index, ix, first, &source_ready_ns),
         }
     });
     each.collect()
@@ -120,6 +127,7 @@ fn unexplained(
     log: &Log,
     index: &Index<'_>,
     ix: EventIx,
+    first: EventIx,
     source_ready_ns: &impl Fn(RequestId) -> Option<Ns>,
 ) -> Cause {
     let seen = &log.events[ix as usize];
@@ -137,7 +145,12 @@ fn unexplained(
         };
     }
     let was_seen = seen.ended.ready_ns.is_some() || seen.polled_ns > seen.free_ns;
-    match before(log, ix) {
+    // Of those that it ran in one go none brought the next, which would have run a turn later.
+    let before = match is_of_turn(seen.ended.kind) {
+        true => first.checked_sub(1),
+        false => ix.checked_sub(1),
+    };
+    match before {
         // The turn of the loop itself brought it.
         Some(event) if is_of_turn(seen.ended.kind) || !was_seen => Cause::Earlier {
             event,
@@ -159,22 +172,13 @@ fn is_of_turn(kind: LoopKind) -> bool {
     )
 }
 
-/// The event before it, or before all of its kind that the loop ran in one go: none of them brought
-/// the next, or that would have run a turn later.
-fn before(log: &Log, ix: EventIx) -> Option<EventIx> {
-    let seen = &log.events[ix as usize];
-    let is_alike = |one: &&Seen| one.ended.kind == seen.ended.kind && one.turn == seen.turn;
-    let earlier = log.events[..ix as usize].iter().rev();
-    let alike = earlier.take_while(is_alike).count() as EventIx;
-    (ix - alike).checked_sub(1)
-}
-
 /// When an event was ready: by its record, or by what its kind and the poll tell.
 pub(crate) fn ready_ns(seen: &Seen, cause: &Cause) -> Ns {
     let ended = &seen.ended;
     let told = match (ended.ready_ns, cause) {
         (Some(ready_ns), _) => ready_ns,
-        // The loop does not sleep while some are waiting, so it only looked.
+        // The loop does not sleep while some are waiting, so it only looked. It does if all of them
+        // are `unref`ed, which no record tells.
         (None, Cause::Earlier { at_ns, .. })
             if seen.polled_ns <= seen.free_ns || is_of_turn(ended.kind) =>
         {

@@ -334,6 +334,42 @@ fn jobs_that_are_done_before_the_loop_takes_them_come_together() {
 }
 
 #[test]
+fn a_job_that_is_done_after_a_wake_up_took_what_was_comes_with_the_next() {
+    // The wake-up for something else takes the first at 3 ms, and the loop goes on until 4.5 ms.
+    let drawing = r#"
+        open 1 server
+        open 2 server
+        open 3 server
+        0ms    begin #1 read handle=1 ready=0ms
+               source 1 "/a"
+        1ms    register pool op=1 "fs"
+               register pool op=2 "fs"
+        2ms    end
+               poll for=0ms
+        2ms    begin #2 read handle=2 ready=1ms
+               source 2 "/b"
+        3ms    sink 2 200
+               end
+        3ms    begin #3 async ready=1.5ms
+        4ms    end
+        4.5ms  begin #4 pool op=1 ready=3ms run=1ms
+        5ms    end
+               poll for=0ms
+        5ms    begin #5 read handle=3 ready=3.1ms
+               source 3 "/c"
+        6ms    sink 3 200
+               end
+        6ms    begin #6 pool op=2 ready=3.2ms run=1ms
+               micro #7 promise from=1
+        7ms    sink 1 200
+               end
+    "#;
+    let nothing = |scenario: &mut Scenario, _: &Components| scenario.work.gc = 2.0;
+    let recorded = "/a 7ms, /b 2ms, /c 2.9ms";
+    check(drawing, recorded, nothing, recorded);
+}
+
+#[test]
 fn what_is_closed_together_is_closed_in_one_turn() {
     let drawing = r#"
         open 1 server

@@ -48,7 +48,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// All that a loop can do.
+    /// All that the made-up loop can do. It has none of the `timers` and `immediates` that Node
+    /// runs its own in, no messages, no connections of its own and no UDP.
     pub fn whole() -> Self {
         Self {
             turns: true,

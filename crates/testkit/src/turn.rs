@@ -41,9 +41,9 @@ impl Simulation {
         };
         let enter_ns = self.now;
         self.now = self.now.max(first_ns);
-        // What comes while the kernel answers is in the answer, unless that was to be empty. Of a
-        // wake-up for something else no record tells when it was there, if jobs of the pool come
-        // with it: there it answers at once.
+        // What comes while the kernel answers is in the answer, unless that was to be empty. With a
+        // wake-up for something else in it, it answers at once: jobs of the pool may come with
+        // that, and then no record tells when it was there itself.
         let mut told = self.due(Phase::Poll, self.now);
         if !told.iter().any(|(_, what)| *what == Happening::Wake) {
             self.pass(5_000);
@@ -54,7 +54,12 @@ impl Simulation {
         self.poll(enter_ns, told.len() as u32);
         self.run_told(told);
         for phase in [Phase::Check, Phase::Close, Phase::Timers] {
-            for (ready_ns, what) in self.due(phase, self.now) {
+            let mut due = self.due(phase, self.now);
+            if phase == Phase::Close {
+                // The list of closing handles has the last one first.
+                due.reverse();
+            }
+            for (ready_ns, what) in due {
                 self.run(ready_ns, what);
                 self.pass(2_000);
             }
@@ -131,22 +136,23 @@ impl Simulation {
         self.end();
     }
 
+    /// The pool's is the first of a loop's wake-ups (`uv_loop_init`), so its jobs come before what
+    /// else was to be done, which is then a part of no event.
     fn wake_up(&mut self, all: &[Due]) {
+        let (others, jobs): (Vec<&Due>, Vec<&Due>) =
+            all.iter().partition(|(_, what)| *what == Happening::Wake);
         self.context = 0;
         self.begin(all[0].0, Happening::Wake);
-        for (ready_ns, what) in all {
-            if let Happening::Wake = what {
-                self.wake(*ready_ns);
-            }
+        if jobs.is_empty() {
+            others.iter().for_each(|one| self.wake(one.0));
+            return self.end();
         }
         self.end();
-        let jobs = all
-            .iter()
-            .filter(|(_, what)| matches!(what, Happening::Pool { .. }));
         for (ready_ns, what) in jobs {
             self.pass(2_000);
             self.run(*ready_ns, *what);
         }
+        others.iter().for_each(|one| self.wake(one.0));
     }
 }
 
