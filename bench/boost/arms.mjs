@@ -24,8 +24,8 @@ export const ARMS = {
   'gc-boost': { policy: 'gc-boost', label: 'GC-Boost' },
   'gc-boost-tuned': { policy: 'gc-boost', isTuned: true, label: 'GC-Boost (after tuning)' },
   'queue-boost': { policy: 'queue-boost', label: 'Queue Boost' },
-  combined: { policy: 'combined', isTuned: true, label: 'Combined' },
-  deadline: { policy: 'deadline', isTuned: true, label: 'deadline (ours)' },
+  combined: { policy: 'combined', isTuned: true, label: 'Combined (after tuning)' },
+  deadline: { policy: 'deadline', isTuned: true, label: 'deadline (ours, after tuning)' },
   // What a replay of a recording at the base can tell: it knows nothing of other flags.
   'combined-untuned': {
     policy: 'combined',

@@ -1,5 +1,5 @@
 // Figure 7 of VEE'19: tail against energy of every scheme, as the paper has it, in replays and
-// live, as one SVG.
+// live, as one SVG, with the paper's axes.
 //
 //   node bench/whatif/figure7.mjs --replays DIR --live DIR [--live DIR] --out FILE
 //
@@ -70,8 +70,8 @@ function ofLive(folders) {
 }
 
 const SIZE = { width: 980, height: 620, left: 60, right: 120, top: 50, bottom: 60 };
-const x = scaleLog([0.015, 2], [SIZE.left, SIZE.width - SIZE.right]);
-const y = scaleLinear([0, 70], [SIZE.height - SIZE.bottom, SIZE.top]);
+const x = scaleLinear([0, 70], [SIZE.left, SIZE.width - SIZE.right]);
+const y = scaleLog([0.015, 2], [SIZE.height - SIZE.bottom, SIZE.top]);
 /** Told apart in black and white, too. */
 const KINDS = {
   paper: { color: '#8a5a00', mark: 'M-5-5H5V5H-5Z', fill: 'none', title: 'paper, its tail' },
@@ -96,16 +96,21 @@ function axes() {
   const { left, right, top } = SIZE;
   const [end, bottom] = [SIZE.width - right, SIZE.height - SIZE.bottom];
   const premiums = [0.02, 0.05, 0.1, 0.2, 0.5, 1, 2];
-  const vertical = premiums.map((one) => {
+  const horizontal = premiums.map((one) => {
     const label = (1 + one).toFixed(one < 0.1 ? 2 : 1);
-    return line([x(one), top], [x(one), bottom]) + textAt([x(one), bottom + 18], label, 'middle');
+    return line([left, y(one)], [end, y(one)]) + textAt([left - 8, y(one) + 4], label, 'end');
   });
-  const horizontal = y.ticks(7).map((one) => {
-    return line([left, y(one)], [end, y(one)]) + textAt([left - 8, y(one) + 4], `${one} %`, 'end');
+  const vertical = x.ticks(7).map((one) => {
+    return (
+      line([x(one), top], [x(one), bottom]) + textAt([x(one), bottom + 18], `${one} %`, 'middle')
+    );
   });
-  const title = 'energy, modelled, by that of 2.6 GHz (its premium on a logarithmic scale)';
+  const title = `tail that is less (p${TAIL}; the paper's, its tail)`;
   const below = textAt([(left + end) / 2, SIZE.height - 18], title, 'middle');
-  return `<g class="axes">${[...vertical, ...horizontal, below].join('\n')}</g>`;
+  const energy = 'energy, modelled, by that of 2.6 GHz (its premium on a logarithmic scale)';
+  const turned = ` transform="rotate(-90 16 ${(top + bottom) / 2})"`;
+  const beside = textAt([16, (top + bottom) / 2], energy, 'middle', turned);
+  return `<g class="axes">${[...vertical, ...horizontal, below, beside].join('\n')}</g>`;
 }
 
 function markAt([atX, atY], { color, mark, fill }, inside) {
@@ -140,7 +145,7 @@ function boxOf([atX, atY], [dx, dy, anchor], text) {
 /** All marks, and the names where they touch neither marks nor each other, as far as that goes. */
 function points(all) {
   const marks = all.map((one) => {
-    return { ...one, at: [x(one.energy - 1), y(Math.max(one.less, 0))] };
+    return { ...one, at: [x(Math.max(one.less, 0)), y(one.energy - 1)] };
   });
   const taken = marks.map(({ at: [atX, atY] }) => {
     return { left: atX - 6, right: atX + 6, top: atY - 6, bottom: atY + 6 };

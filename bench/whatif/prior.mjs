@@ -47,7 +47,8 @@ const SERVICES = {
     isCluster: true,
   },
 };
-const REQUESTS = 10_500;
+/** More than p99.9 needs: those that came while the host took time are left out. */
+const REQUESTS = 14_000;
 const POLICIES = ['static:3.3', 'static:peak', 'gc-boost', 'queue-boost', 'combined'];
 const PRIOR = ['adrenaline:types=1..n', 'rubik', 'rubik:tail=99', 'oracle:tail=99.9'];
 const SHARED = ['gc-boost', 'combined', 'adrenaline', 'rubik'];
