@@ -12,6 +12,8 @@ import { byScheme, conformance, offByRound } from './conformance.mjs';
 const KEPT = fileURLToPath(new URL('../runs/2026-11-25-boost-6', import.meta.url));
 /** Likewise, with a third of I/O, and the base's flags for all that is predicted. */
 const WITH_IO = fileURLToPath(new URL('../runs/2026-11-27-boost-11', import.meta.url));
+/** The same services, with what requests took at these themselves, which is what a replay tells. */
+const AT_SERVICE = fileURLToPath(new URL('../runs/2026-11-28-boost-12', import.meta.url));
 
 test('what is not what came live is told', () => {
   const one = (service, told, live) => ({
@@ -74,14 +76,14 @@ before(async () => {
   kept = await foundIn(KEPT);
 });
 
-async function foundIn(folder) {
+async function foundIn(folder, at) {
   const services = [];
   for (const [service, arms] of cellsIn(folder)) {
     const results = new Map();
     for (const [arm, cells] of arms) results.set(arm, await compared(arms.get(BASE), cells));
     services.push([service, results]);
   }
-  return (await conformance(services, folder)).filter(({ predicted }) => predicted !== null);
+  return (await conformance(services, folder, at)).filter(({ predicted }) => predicted !== null);
 }
 
 function keptOf(names) {
@@ -130,4 +132,13 @@ test('with a third of I/O p99.9 comes as predicted, and p99 less than that', asy
   assert.deepEqual(without(99.9).sort(), ['postgres gc-boost', 'postgres static-3.3']);
   // The load has its core with Redis: what it waits for there no recording has.
   assert.equal(without(99).length, 9);
+});
+
+test('where the service is measured p99 and p99.9 of all schemes come as predicted', async () => {
+  const told = await foundIn(AT_SERVICE, 'service');
+  assert.equal(told.length, 12);
+  assertEnergies(told, 0.0075);
+  const schemes = byScheme(told);
+  assert.equal(schemes.length, 12);
+  for (const one of schemes) assert.equal(one.isWithin, true, JSON.stringify(one));
 });
