@@ -38,6 +38,8 @@ function lessOf(one, policy, percentile) {
   return told === undefined ? undefined : -100 * told.change;
 }
 
+const energyOf = (one, policy) => outcomeOf(one.answer, policy).policy.energy;
+
 const mean = (all) => all.reduce((sum, one) => sum + one, 0) / all.length;
 
 function meanLess(some, policy, percentile) {
@@ -60,7 +62,7 @@ function table(title, some, schemes = Object.entries(SCHEMES)) {
     }
     // Older runs lack what came later.
     if (some.some((one) => outcomeOf(one.answer, scheme.policy) === undefined)) continue;
-    const energies = some.map((one) => outcomeOf(one.answer, scheme.policy).policy.energy);
+    const energies = some.map((one) => energyOf(one, scheme.policy));
     const lesses = TAILS.map((tail) => meanLess(some, scheme.policy, tail));
     row(name, ...lesses, mean(energies).toFixed(3), ...told);
   }
@@ -88,10 +90,9 @@ function adrenaline() {
 /** Without a change: how far each percentile is from the recorded one. */
 function unchanged() {
   process.stdout.write('\n### Replayed without a change\n\n');
-  const off = answers.map(({ answer }) => Object.entries(answer.fidelity.off));
-  const most = Math.max(...off.flat().map(([, share]) => Math.abs(share)));
-  const count = off.flat().length;
-  const figures = `${count} percentiles of ${answers.length} recordings`;
+  const off = answers.flatMap(({ answer }) => Object.values(answer.fidelity.off));
+  const most = Math.max(...off.map(Math.abs));
+  const figures = `${off.length} percentiles of ${answers.length} recordings`;
   process.stdout.write(`Of ${figures} the furthest is ${(100 * most).toFixed(3)} % off.\n`);
 }
 
@@ -105,7 +106,7 @@ function verdict(one, policy, other) {
   const isShorter = told.every(
     (percentile) => lessOf(one, policy, percentile) >= lessOf(one, other, percentile),
   );
-  const [energy, cost] = [policy, other].map((name) => outcomeOf(one.answer, name).policy.energy);
+  const [energy, cost] = [policy, other].map((name) => energyOf(one, name));
   if (isShorter && energy <= cost) return 'both';
   if (!isShorter && energy > cost) return 'neither';
   return isShorter ? 'tail' : 'energy';
@@ -140,7 +141,6 @@ function margin(policy, other) {
     ]);
     return told(`p${tail}, points`, byName, 1);
   });
-  const energyOf = (one, name) => outcomeOf(one.answer, name).policy.energy;
   const energies = answers.map((one) => [one.name, energyOf(one, policy) - energyOf(one, other)]);
   const all = [...tails, told('energy', energies, 3)].join('; ');
   process.stdout.write(`\nMore by, in the mean, with 95 % of a bootstrap over services: ${all}.\n`);
@@ -156,9 +156,7 @@ function byService(policy, other) {
       const told = both.map((name) => lessOf(one, name, tail));
       return told[0] === undefined ? '–' : told.map((less) => less.toFixed(1)).join(' : ');
     });
-    const energy = both
-      .map((name) => outcomeOf(one.answer, name).policy.energy.toFixed(3))
-      .join(' : ');
+    const energy = both.map((name) => energyOf(one, name).toFixed(3)).join(' : ');
     const busy = `${Math.round(one.answer.unchanged.loopUse * 100)} %`;
     const better = verdict(one, policy, other);
     row(one.name, one.answer.requests, busy, ...lesses, energy, better);

@@ -9,7 +9,8 @@ use std::ops::Range;
 use bobtail_trace::record::{EventId, LoopKind, Ns, RequestId};
 
 use crate::capture::{Hopped, Log, Seen};
-use crate::model::EventIx;
+use crate::model::{EventIx, Phase};
+use crate::turns::phase_of;
 
 /// What made an event ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,10 +167,7 @@ fn unexplained(
 
 /// The loop runs it in its own part of a turn, and asks nobody whether it is ready.
 fn is_of_turn(kind: LoopKind) -> bool {
-    matches!(
-        kind,
-        LoopKind::Immediate | LoopKind::Immediates | LoopKind::Close
-    )
+    matches!(phase_of(kind), Phase::Check | Phase::Close)
 }
 
 /// When an event was ready: by its record, or by what its kind and the poll tell.

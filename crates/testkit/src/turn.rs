@@ -68,13 +68,18 @@ impl Simulation {
 
     /// What of a phase is ready by then, in order.
     fn due(&mut self, phase: Phase, until_ns: Ns) -> Vec<Due> {
+        self.take(until_ns, |what| phase_of(*what) == phase)
+    }
+
+    /// What is ready by then and is of some kind, in order; the rest stays.
+    fn take(&mut self, until_ns: Ns, is: impl Fn(&Happening) -> bool) -> Vec<Due> {
         let (mut due, mut others) = (Vec::new(), Vec::new());
         while let Some(Reverse((ready_ns, number, what))) = self.agenda.pop() {
             if ready_ns > until_ns {
                 others.push(Reverse((ready_ns, number, what)));
                 break;
             }
-            match phase_of(what) == phase {
+            match is(&what) {
                 true => due.push((ready_ns, what)),
                 false => others.push(Reverse((ready_ns, number, what))),
             }
@@ -100,25 +105,14 @@ impl Simulation {
                 told.into_iter().partition(|(_, what)| is_alike(what));
             told = others;
             all.extend(alike);
-            all.extend(self.come_meanwhile(is_alike));
+            // What came since the kernel told of the others.
+            all.extend(self.take(self.now, is_alike));
             match first.1 {
                 Happening::Answer { .. } => self.read(&all),
                 Happening::Wake | Happening::Pool { .. } => self.wake_up(&all),
                 what => self.run(first.0, what),
             }
         }
-    }
-
-    /// What became ready since the kernel told of others that are alike.
-    fn come_meanwhile(&mut self, is_alike: impl Fn(&Happening) -> bool) -> Vec<Due> {
-        let all = std::mem::take(&mut self.agenda).into_sorted_vec();
-        let (come, others): (Vec<_>, Vec<_>) = all
-            .into_iter()
-            .rev()
-            .partition(|Reverse((ready_ns, _, what))| *ready_ns <= self.now && is_alike(what));
-        self.agenda = others.into();
-        let due = |Reverse((ready_ns, _, what))| (ready_ns, what);
-        come.into_iter().map(due).collect()
     }
 
     /// One read that brings several answers has the stamp of the last.
