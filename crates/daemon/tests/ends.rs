@@ -242,14 +242,11 @@ fn a_knob_that_cannot_be_written_at_the_end_is_left_to_the_guard() {
     let site = Site::new("");
     let mut daemon = site.start();
     let _holder = site.holder("hold");
-    // Root may write any file, but nobody may write a directory.
-    fs::remove_file(site.knob(0)).unwrap();
-    fs::create_dir(site.knob(0)).unwrap();
+    site.swap_knob(0);
     daemon.signal(Signal::SIGTERM);
     assert_eq!(daemon.wait().code(), Some(77), "{}", site.log());
     assert!(site.log().contains("1 levers could not be put back"));
-    fs::remove_dir(site.knob(0)).unwrap();
-    fs::write(site.knob(0), PEAK).unwrap();
+    site.swap_knob(0);
     site.expect_base();
     site.expect_no_guards();
 }

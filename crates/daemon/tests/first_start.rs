@@ -85,18 +85,14 @@ fn a_start_that_fails_leaves_a_lever_that_is_not_back_its_journal_and_its_guard(
     let site = Site::new("");
     let _holder = site.leave_raised();
     site.expect_no_guards();
-    // Root may write any file, but nobody may write a directory.
-    let raised = fs::read_to_string(site.knob(0)).unwrap();
-    fs::remove_file(site.knob(0)).unwrap();
-    fs::create_dir(site.knob(0)).unwrap();
+    site.swap_knob(0);
     let mistaken = site.folder.write("c.toml", "mine");
     let status = with_files(&site, &site.journal(), &mistaken)
         .status()
         .unwrap();
     assert_eq!(status.code(), Some(73), "{}", site.log());
     assert!(site.journal().exists());
-    fs::remove_dir(site.knob(0)).unwrap();
-    fs::write(site.knob(0), raised).unwrap();
+    site.swap_knob(0);
     until("its guard puts it back", || site.min_khz(0) == BASE);
     site.expect_no_guards();
 }

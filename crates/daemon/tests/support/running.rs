@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use bobtail_daemon::client::Client;
 use bobtail_testkit::fake_kernel::{FakeKernel, FakePolicy};
+use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -85,6 +86,18 @@ impl Site {
     pub fn min_khz(&self, cpu: u32) -> String {
         let text = fs::read_to_string(self.knob(cpu)).unwrap_or_default();
         text.trim().to_owned()
+    }
+
+    /// Swaps a knob for a directory, since root may write any file but nobody a directory; and
+    /// back. At once: what a guard puts back in a file that is made but not yet filled would be
+    /// written over.
+    pub fn swap_knob(&self, cpu: u32) {
+        let (knob, other) = (self.knob(cpu), self.folder.0.join("instead"));
+        if !other.exists() {
+            fs::create_dir(&other).unwrap();
+        }
+        let exchange = RenameFlags::RENAME_EXCHANGE;
+        renameat2(AT_FDCWD, &knob, AT_FDCWD, &other, exchange).unwrap();
     }
 
     /// The command of a daemon, its log in `log.txt`.
