@@ -37,15 +37,6 @@ export const ARMS = {
     label: 'deadline (ours, without tuning)',
     isExtra: true,
   },
-  'deadline-50': {
-    policy: 'deadline:of-combined=0.5',
-    isTuned: true,
-    label: 'deadline, half of what Combined would boost',
-  },
-  'deadline-14': ofShare(0.14),
-  'deadline-10': ofShare(0.1),
-  'deadline-07': ofShare(0.07),
-  'deadline-05': ofShare(0.05),
   'a-a': { policy: 'static:base', label: 'static 2.6 GHz again (A/A)' },
   'static-2.6-tuned': {
     policy: 'static:base',
@@ -75,16 +66,6 @@ export function semiSpace(mb) {
 function recorded(kind) {
   const label = `static 2.6 GHz, recorded, ${kind} flags`;
   return { policy: 'static:base', recordedKind: kind, label, isExtra: true };
-}
-
-/** Ours as it was, with a share of all work and not a part of what Combined would boost. */
-function ofShare(share) {
-  return {
-    policy: `deadline:share=${share},of-combined=1000,chance=0.5`,
-    isTuned: true,
-    label: `deadline, share ${share}`,
-    isExtra: true,
-  };
 }
 
 /** What everything is compared with. */

@@ -129,7 +129,7 @@ function tableSeven(services) {
   head('scheme', 'p99.9 less', 'p99 less', 'energy*', 'paper: tail less', 'paper: energy');
   const names = new Set(services.flatMap((results) => [...results.keys()]));
   for (const name of names) {
-    if (name === BASE || ARMS[name].recordedKind !== undefined) continue;
+    if (name === BASE || ARMS[name]?.recordedKind !== undefined) continue;
     const energies = services.map((results) => results.get(name)?.energy).filter(Boolean);
     const energy = energies.reduce((sum, one) => sum + one, 0) / energies.length;
     const tails = TAILS.map((tail) => meanOf(services, name, tail));
@@ -246,7 +246,7 @@ function longWaitsTable(all) {
   process.stdout.write('\n### Of 100,000 requests of all turns\n\n');
   head('scheme', 'requests', ...LONG_MS.map((one) => `over ${one} ms`));
   for (const name of Object.keys(ARMS)) {
-    if (ARMS[name].recordedKind !== undefined) continue;
+    if (ARMS[name]?.recordedKind !== undefined) continue;
     const cells = all.flatMap((arms) => arms.get(name) ?? []);
     const texts = cells.map((cell) => cell.latenciesOfAllTurns).filter(Boolean);
     if (texts.length === 0) continue;

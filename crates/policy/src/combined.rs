@@ -63,6 +63,13 @@ pub struct CombinedDecider {
     queue: QueueBoostDecider,
 }
 
+impl CombinedDecider {
+    /// Whether enough was seen for all that it boosts.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.queue.is_ready()
+    }
+}
+
 impl Decider for CombinedDecider {
     fn decide(&mut self, reading: &Reading) -> Decision {
         let (gc, queue) = (self.gc.decide(reading), self.queue.decide(reading));

@@ -8,11 +8,12 @@
 //! says little where it is busy: many short turns without a wait make nobody wait for long. A boost
 //! begins when a turn is likely to get to the age that only the longest get to, and at once for a
 //! collection, or a queue, that will carry it there. How old that is follows from what Combined
-//! would boost of the same loop: it gets by with a part of that.
+//! would boost of the same loop: it gets by with a part of that, and counts what it spent.
 
 use std::fmt;
 
 use crate::ages::Ages;
+use crate::allowance::Allowance;
 use crate::arguments::{Arguments, duration_text};
 use crate::average::RunningAverage;
 use crate::decision::{Decider, Decision, LeverFacts, Reasons};
@@ -21,7 +22,6 @@ use crate::gc_boost::HOLD_MAX_NS;
 use crate::hold::Hold;
 use crate::pauses::Pauses;
 use crate::reading::Reading;
-use crate::recent_part::RecentPart;
 use crate::shadow::Shadow;
 use crate::speed::Speed;
 
@@ -35,15 +35,11 @@ const EVENTS: u32 = 256;
 /// Of all work, what may be late where Combined boosts nothing: turns that are all alike have one
 /// now and then that is not.
 const LATE_MIN: f64 = 0.001;
-
-/// Of what Combined would boost, what `at-least` may come to.
-const AT_LEAST_MAX: f64 = 0.9;
-/// When so many times the budget are spent, and as much as Combined would, no turn is boosted until
-/// that is less. Where all turns are alike each gets to the age that the longest get to, and the
-/// aim, which is an age, has no say.
-const SPENT_MAX: f64 = 2.0;
-/// But for this share of the work: where Combined boosts nothing one long turn is more than that.
-const SPENT_LEAST: f64 = 0.02;
+/// And at most, whatever Combined boosts: a turn that is younger than what half of all work is done
+/// beyond is late for nobody.
+const LATE_MAX: f64 = 0.5;
+/// A turn that gets older than hardly any work of late is boosted whatever was spent.
+const RAREST: f64 = 1e-4;
 
 /// Which collections are boosted that carry no turn to the deadline, and what waits for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,16 +57,11 @@ impl Collections {
 /// Boost turns that are about to become long.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Deadline {
-    /// The deadline is the age of turns beyond which at most this share of all work is done; beyond
-    /// a higher age while more of the work is boosted.
-    pub share: f64,
-    /// And at most this part of what Combined would boost.
+    /// What may be boosted, as a part of what Combined would boost.
     pub of_combined: f64,
-    /// But this share of all time may be aimed at, up to nine tenths of what Combined would boost.
-    pub at_least: f64,
     /// A turn is boosted when it gets to the deadline at least so probably.
     pub chance: f64,
-    /// Whether others are boosted, too.
+    /// Which collections are boosted besides.
     pub collections: Collections,
     /// How long a boost lasts at least.
     pub hold_ns: u64,
@@ -81,11 +72,9 @@ pub struct Deadline {
 impl Default for Deadline {
     fn default() -> Self {
         Self {
-            share: 0.2,
-            of_combined: 0.45,
-            at_least: 0.015,
+            of_combined: 0.9,
             chance: 0.2,
-            collections: Collections::All,
+            collections: Collections::Late,
             hold_ns: 0,
             period_ns: 200_000,
         }
@@ -96,9 +85,7 @@ impl Deadline {
     pub(crate) fn parse(mut arguments: Arguments<'_>) -> Result<Self, PolicyError> {
         let default = Self::default();
         let policy = Self {
-            share: arguments.number("share", default.share, 0.001..=0.999)?,
             of_combined: arguments.number("of-combined", default.of_combined, 0.01..=1000.0)?,
-            at_least: arguments.number("at-least", default.at_least, 0.0..=0.5)?,
             chance: arguments.number("chance", default.chance, 0.01..=1.0)?,
             collections: match arguments.word(
                 "collections",
@@ -128,9 +115,8 @@ impl Deadline {
             waited_ns: 0,
             since_ns: None,
             late_turn: None,
-            busy: RecentPart::default(),
-            boosted: RecentPart::default(),
             shadow: Shadow::new(lever),
+            allowance: Allowance::default(),
             speed: Speed::Base,
         }
     }
@@ -140,21 +126,13 @@ impl fmt::Display for Deadline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (hold, period) = (duration_text(self.hold_ns), duration_text(self.period_ns));
         let Self {
-            share,
             of_combined,
-            at_least,
             chance,
             ..
         } = self;
         let collections = Collections::WORDS[self.collections as usize];
-        write!(
-            f,
-            "{NAME}:share={share},of-combined={of_combined},at-least={at_least}"
-        )?;
-        write!(
-            f,
-            ",chance={chance},collections={collections},hold={hold},period={period}"
-        )
+        write!(f, "{NAME}:of-combined={of_combined},chance={chance}")?;
+        write!(f, ",collections={collections},hold={hold},period={period}")
     }
 }
 
@@ -187,11 +165,9 @@ pub struct DeadlineDecider {
     since_ns: Option<u64>,
     /// The last turn that was going to miss the deadline.
     late_turn: Option<u64>,
-    /// Of all time, what it worked.
-    busy: RecentPart,
-    /// Of its work, what was boosted.
-    boosted: RecentPart,
     shadow: Shadow,
+    /// What may be boosted yet.
+    allowance: Allowance,
     /// What it decided last.
     speed: Speed,
 }
@@ -208,10 +184,7 @@ impl DeadlineDecider {
         let last = self.last.replace(seen).unwrap_or(seen);
         let passed_ns = now_ns.saturating_sub(last.now_ns);
         let work_ns = seen.worked_ns.saturating_sub(last.worked_ns).min(passed_ns);
-        self.busy.add(work_ns, true);
-        self.busy.add(passed_ns - work_ns, false);
-        self.boosted.add(work_ns, self.speed == Speed::Peak);
-        self.shadow.learn(reading, work_ns, self.speed);
+        self.learn_spent(reading, passed_ns, work_ns);
         let turns = seen.turns.saturating_sub(last.turns);
         let has_waited = self.has_waited(passed_ns, work_ns);
         if has_waited {
@@ -233,6 +206,23 @@ impl DeadlineDecider {
         let ended_ns = ended.map(|since_ns| last.now_ns.saturating_sub(since_ns));
         self.learn_unseen(work_ns - own_ns, turns, ended_ns);
         age_ns
+    }
+
+    /// Counts what was boosted since the last look, and what may be.
+    fn learn_spent(&mut self, reading: &Reading, passed_ns: u64, work_ns: u64) {
+        let combined_ns = self.shadow.learn(reading, work_ns, self.speed);
+        let is_boosted = self.speed == Speed::Peak;
+        let boosted_ns = if is_boosted { passed_ns as f64 } else { 0.0 };
+        let Some(part) = self.shadow.part() else {
+            // Not charged for what it cannot be compared with yet.
+            return;
+        };
+        let of_combined = self.policy.of_combined;
+        let missing = (LATE_MIN - of_combined * part).max(0.0);
+        let work_ns = work_ns as f64;
+        let allowed_ns = of_combined * combined_ns + missing * work_ns;
+        self.allowance
+            .spend(work_ns, boosted_ns, allowed_ns, self.budget());
     }
 
     /// Whether the loop has waited for work since it worked last.
@@ -269,40 +259,26 @@ impl DeadlineDecider {
 
     /// Whether a turn of this age is about to miss the deadline.
     fn is_about_to_miss(&self, age_ns: u64, reading: &Reading) -> bool {
-        if self.boosted.get() > self.spent_max() {
-            return false;
-        }
         let queue_ns = f64::from(reading.queue_length) * self.events.get().unwrap_or(0.0);
         let become_ns = age_ns as f64 + self.left_ns(reading) + queue_ns;
-        become_ns >= self.ages.turning_ns(self.aim(), self.policy.chance)
+        let late_ns = if self.allowance.is_spent() {
+            // Where the longest turns are all alike each gets to any deadline.
+            self.ages.beyond_ns(RAREST)
+        } else {
+            self.ages.turning_ns(self.aim(), self.policy.chance)
+        };
+        become_ns >= late_ns
     }
 
-    /// The share of late work that it aims at: less by the square while more of all work is boosted
-    /// than may be, so that a loop which hardly keeps up is not boosted most of the time.
+    /// The share of late work that it aims at: less than may be boosted after more was.
     fn aim(&self) -> f64 {
-        let share = self.budget();
-        let over = (self.boosted.get() / share).max(1.0);
-        share / (over * over)
+        (self.budget() * self.allowance.factor()).min(LATE_MAX)
     }
 
-    /// The share of all work that is boosted at most, but for collections.
-    fn spent_max(&self) -> f64 {
-        let most = SPENT_MAX * self.budget();
-        most.max(self.shadow.part()).max(SPENT_LEAST)
-    }
-
-    /// The share of all work that may be boosted: a part of what Combined would boost, or where
-    /// that costs next to nothing a share of all time, as long as Combined would boost more: there
-    /// is nothing to save then that would be worth the tail.
+    /// The share of all work that may be boosted.
     fn budget(&self) -> f64 {
-        let policy = self.policy;
-        let combined = self.shadow.part();
-        // How busy the loop is, is told as 0 at first.
-        let at_least = policy.at_least / self.busy.get().max(f64::MIN_POSITIVE);
-        (policy.of_combined * combined)
-            .max(at_least.min(AT_LEAST_MAX * combined))
-            .max(LATE_MIN)
-            .min(policy.share)
+        let combined = self.shadow.part().unwrap_or(0.0);
+        (self.policy.of_combined * combined).max(LATE_MIN)
     }
 }
 

@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod ages;
+mod allowance;
 mod arguments;
 mod average;
 mod budget;

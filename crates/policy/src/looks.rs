@@ -14,7 +14,7 @@ pub const ASLEEP_NS: u64 = 10_000_000;
 
 /// While it boosts, it looks again after so long at the latest: a boost is not to last much longer
 /// than its policy wants, whatever that costs.
-const BOOSTED_NS: u64 = 500_000;
+pub(crate) const BOOSTED_NS: u64 = 500_000;
 
 /// More looks than that are not owed: boosts and collections have theirs whatever they cost, and
 /// who paid all of it back would not look for long.

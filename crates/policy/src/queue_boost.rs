@@ -133,6 +133,11 @@ pub struct QueueBoostDecider {
 }
 
 impl QueueBoostDecider {
+    /// Whether enough events were seen to compare one with.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.head_ns.get().is_some()
+    }
+
     /// Whether a quantity is a reason: above `k` times its average to begin, above `release` times
     /// to go on. One that is not above 0 never is.
     fn is_behind(&self, reason: Reasons, now: f64, average: &RunningAverage, k: f64) -> bool {

@@ -31,12 +31,9 @@ impl RecentPart {
         }
     }
 
-    /// The part of the time that it was so; 0 before enough has passed.
-    pub(crate) fn get(&self) -> f64 {
-        if self.all_ns < ENOUGH_NS {
-            return 0.0;
-        }
-        self.so_ns / self.all_ns
+    /// The part of the time that it was so; none before enough has passed.
+    pub(crate) fn get(&self) -> Option<f64> {
+        (self.all_ns >= ENOUGH_NS).then_some(self.so_ns / self.all_ns)
     }
 }
 
@@ -48,12 +45,12 @@ mod tests {
     fn it_is_told_when_enough_has_passed_and_forgotten_after_a_while() {
         let mut part = RecentPart::default();
         part.add(40_000_000, true);
-        assert_eq!(part.get(), 0.0);
+        assert_eq!(part.get(), None);
         part.add(120_000_000, false);
-        assert_eq!(part.get(), 0.25);
+        assert_eq!(part.get(), Some(0.25));
         (0..100).for_each(|_| part.add(100_000_000, false));
-        assert!(part.get() < 0.01, "{}", part.get());
+        assert!(part.get().unwrap() < 0.01, "{part:?}");
         part.add(u64::MAX, true);
-        assert!(part.get() > 0.99);
+        assert!(part.get().unwrap() > 0.99);
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::combined::{Combined, CombinedDecider};
 use crate::decision::{Decider, LeverFacts};
+use crate::looks::BOOSTED_NS;
 use crate::reading::Reading;
 use crate::recent_part::RecentPart;
 use crate::speed::Speed;
@@ -17,36 +18,93 @@ const SPEED_UP: f64 = 4.0 / 2.6;
 #[derive(Debug, Clone)]
 pub(crate) struct Shadow {
     combined: CombinedDecider,
+    hold_ns: u64,
     boosted: RecentPart,
-    /// What it decided last.
+    last: Looked,
+    /// Since when it would boost.
+    since_ns: u64,
+}
+
+/// What Combined saw and decided.
+#[derive(Debug, Clone, Copy)]
+struct Looked {
+    now_ns: u64,
+    collects: bool,
     speed: Speed,
+    /// Until when it would boost for what it saw, and look again then.
+    until_ns: u64,
 }
 
 impl Shadow {
     pub(crate) fn new(lever: &LeverFacts) -> Self {
+        let combined = Combined::default();
         Self {
-            combined: Combined::default().start(lever),
+            combined: combined.start(lever),
+            hold_ns: combined.gc.hold_ns.max(combined.queue.hold_ns),
             boosted: RecentPart::default(),
-            speed: Speed::Base,
+            last: Looked {
+                now_ns: 0,
+                collects: false,
+                speed: Speed::Base,
+                until_ns: 0,
+            },
+            since_ns: 0,
         }
     }
 
-    /// Takes a reading in; so much was worked since the last, at the speed of whoever drives. What
-    /// Combined would have boosted is counted as long as it would have taken then: else what it
-    /// would boost is told half as long again as it would be, wherever the loop is not boosted.
-    pub(crate) fn learn(&mut self, reading: &Reading, work_ns: u64, at: Speed) {
-        let own_ns = match (at, self.speed) {
-            (Speed::Base, Speed::Peak) => work_ns as f64 / SPEED_UP,
-            (Speed::Peak, Speed::Base) => work_ns as f64 * SPEED_UP,
-            _ => work_ns as f64,
+    /// Takes a reading in; so much was worked since the last, at the speed of whoever drives. For
+    /// how long Combined would have boosted meanwhile, in ns, idle time too. Its work counts as
+    /// long as it would have taken then: else what it would boost is told half as long again as it
+    /// would be, wherever the loop is not boosted.
+    pub(crate) fn learn(&mut self, reading: &Reading, work_ns: u64, at: Speed) -> f64 {
+        let passed_ns = reading.now_ns.saturating_sub(self.last.now_ns);
+        let boosted_ns = self.boosted_ns(reading, passed_ns) as f64;
+        let part = boosted_ns / passed_ns.max(1) as f64;
+        let work_ns = work_ns as f64;
+        let (fast_ns, slow_ns) = (work_ns * part, work_ns * (1.0 - part));
+        let (fast_own_ns, slow_own_ns) = match at {
+            Speed::Peak => (fast_ns, slow_ns * SPEED_UP),
+            _ => (fast_ns / SPEED_UP, slow_ns),
         };
-        self.boosted.add(own_ns as u64, self.speed == Speed::Peak);
-        self.speed = self.combined.decide(reading).speed;
+        self.boosted.add(fast_own_ns as u64, true);
+        self.boosted.add(slow_own_ns as u64, false);
+        self.look(reading);
+        boosted_ns - fast_ns + fast_own_ns
     }
 
-    /// The part of the work of late that it would have boosted; 0 before enough was done.
-    pub(crate) fn part(&self) -> f64 {
-        self.boosted.get()
+    /// For how long it boosted since it looked last. Who drives may not have looked for long, when
+    /// Combined itself would have, had it boosted.
+    fn boosted_ns(&self, reading: &Reading, passed_ns: u64) -> u64 {
+        let last = &self.last;
+        if last.speed != Speed::Peak {
+            return 0;
+        }
+        let is_same = last.collects || reading.head_ns >= passed_ns;
+        if is_same {
+            passed_ns
+        } else {
+            passed_ns.min(last.until_ns.saturating_sub(last.now_ns))
+        }
+    }
+
+    fn look(&mut self, reading: &Reading) {
+        let now_ns = reading.now_ns;
+        let decision = self.combined.decide(reading);
+        if self.last.speed != Speed::Peak {
+            self.since_ns = now_ns;
+        }
+        let held_ns = self.since_ns.saturating_add(self.hold_ns);
+        self.last = Looked {
+            now_ns,
+            collects: reading.collection.is_some(),
+            speed: decision.speed,
+            until_ns: now_ns.saturating_add(BOOSTED_NS).max(held_ns),
+        };
+    }
+
+    /// The part of the work of late that it would have boosted; none before enough was seen.
+    pub(crate) fn part(&self) -> Option<f64> {
+        self.boosted.get().filter(|_| self.combined.is_ready())
     }
 }
 
@@ -54,16 +112,34 @@ impl Shadow {
 mod tests {
     use super::*;
 
-    const WORK_NS: u64 = 1_000_000;
+    const MS: u64 = 1_000_000;
+
+    /// Combined looks at a loop; it decided that last.
+    fn decided(shadow: &mut Shadow, now_ns: u64, speed: Speed) {
+        shadow.last = Looked {
+            now_ns,
+            collects: false,
+            speed,
+            until_ns: now_ns + MS,
+        };
+    }
+
+    fn shadow() -> Shadow {
+        Shadow::new(&LeverFacts::default())
+    }
 
     /// Of a loop that Combined would boost every other millisecond of, driven at a speed.
     fn part_at(speed: Speed) -> f64 {
-        let mut shadow = Shadow::new(&LeverFacts::default());
+        let mut shadow = shadow();
         for look in 0..400 {
-            shadow.speed = [Speed::Base, Speed::Peak][look % 2];
-            shadow.learn(&Reading::default(), WORK_NS, speed);
+            decided(&mut shadow, 0, [Speed::Base, Speed::Peak][look % 2]);
+            let reading = Reading {
+                now_ns: MS,
+                ..Reading::default()
+            };
+            shadow.learn(&reading, MS, speed);
         }
-        shadow.part()
+        shadow.boosted.get().unwrap()
     }
 
     #[test]
@@ -73,5 +149,48 @@ mod tests {
         let expected = 1.0 / (1.0 + speed_up);
         assert!((at_base - expected).abs() < 0.01, "{at_base} {expected}");
         assert!((part_at(Speed::Peak) - expected).abs() < 0.01);
+    }
+
+    /// For how long Combined boosted, of 5 ms in which there was no look; in ms.
+    fn boosted_ms(head_ns: u64, collects: bool) -> f64 {
+        let mut shadow = shadow();
+        decided(&mut shadow, 10 * MS, Speed::Peak);
+        shadow.last.collects = collects;
+        let reading = Reading {
+            now_ns: 15 * MS,
+            head_ns,
+            ..Reading::default()
+        };
+        shadow.learn(&reading, 0, Speed::Base) / MS as f64
+    }
+
+    #[test]
+    fn a_boost_ends_when_combined_would_have_looked_again_unless_the_same_goes_on() {
+        assert_eq!(boosted_ms(0, false), 1.0);
+        assert_eq!(boosted_ms(2 * MS, false), 1.0, "another event");
+        assert_eq!(boosted_ms(7 * MS, false), 5.0, "the same event");
+        assert_eq!(boosted_ms(0, true), 5.0, "V8 tells of a collection's end");
+    }
+
+    #[test]
+    fn a_boost_of_combined_lasts_its_hold() {
+        let mut shadow = shadow();
+        let at = |now_ns| Reading {
+            now_ns,
+            ..Reading::default()
+        };
+        let collection = Some(crate::reading::Collection {
+            kind: crate::reading::CollectionKind::MarkCompact,
+            begin_ns: 10 * MS,
+        });
+        let collects = Reading {
+            collection,
+            ..at(10 * MS)
+        };
+        assert_eq!(shadow.learn(&collects, 0, Speed::Base), 0.0);
+        // It took a tenth of a millisecond, and nobody looks for long.
+        let of_collection = shadow.learn(&at(10 * MS + MS / 10), 0, Speed::Base);
+        let of_hold = shadow.learn(&at(20 * MS), 0, Speed::Base);
+        assert_eq!(of_collection + of_hold, MS as f64);
     }
 }

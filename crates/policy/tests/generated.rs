@@ -69,12 +69,10 @@ fn queue_boosts() -> impl Strategy<Value = QueueBoost> {
 fn deadlines() -> impl Strategy<Value = Deadline> {
     let times = (0..4_000_000_u64, 1_000..1_000_000_u64);
     let collections = prop_oneof![Just(Collections::Late), Just(Collections::All)];
-    let shares = (0.01..0.9_f64, 0.05..2.0_f64, 0.0..0.1_f64, 0.05..=1.0_f64);
+    let shares = (0.05..2.0_f64, 0.05..=1.0_f64);
     (shares, collections, times).prop_map(|(shares, collections, times)| Deadline {
-        share: shares.0,
-        of_combined: shares.1,
-        at_least: shares.2,
-        chance: shares.3,
+        of_combined: shares.0,
+        chance: shares.1,
         collections,
         hold_ns: times.0,
         period_ns: times.1,

@@ -26,7 +26,7 @@ fn settings_have_defaults_and_every_policy_writes_all_of_them() {
         ),
         (
             "deadline:chance=0.3",
-            "deadline:share=0.2,of-combined=0.45,at-least=0.015,chance=0.3,collections=all,\
+            "deadline:of-combined=0.9,chance=0.3,collections=late,\
              hold=0ns,period=200us",
         ),
     ];

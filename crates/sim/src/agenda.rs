@@ -52,15 +52,23 @@ impl Agenda {
         self.waiting.push(Reverse(due));
     }
 
-    /// Takes all that a read of a connection then brings. Up to `told_ns` all of it is out of the
-    /// line already.
-    pub(crate) fn read(&mut self, connection: u32, until_ns: Ns, told_ns: Ns) -> Vec<Due> {
+    /// Takes all that a read of a connection then brings into a row of them. Up to `told_ns` all of
+    /// it is out of the line already.
+    pub(crate) fn read(
+        &mut self,
+        connection: u32,
+        until_ns: Ns,
+        told_ns: Ns,
+        there: &mut Vec<Due>,
+    ) {
         let answers = &mut self.answers[connection as usize];
-        let there: Vec<Due> = std::iter::from_fn(|| take_due(answers, until_ns)).collect();
-        let in_line = there.iter().filter(|due| due.0 > told_ns);
-        self.read.extend(in_line.map(|due| due.1));
+        while let Some(due) = take_due(answers, until_ns) {
+            if due.0 > told_ns {
+                self.read.insert(due.1);
+            }
+            there.push(due);
+        }
         self.forget_read();
-        there
     }
 
     fn forget_read(&mut self) {
@@ -154,7 +162,9 @@ mod tests {
         assert_eq!(agenda.take(2), Some((1, 1)));
         assert_eq!(agenda.take(2), None);
         // Told at 2 and read at 5: of the same connection one more.
-        assert_eq!(agenda.read(0, 5, 2), [(1, 1), (5, 2)]);
+        let mut there = Vec::new();
+        agenda.read(0, 5, 2, &mut there);
+        assert_eq!(there, [(1, 1), (5, 2)]);
         let left: Vec<Due> = std::iter::from_fn(|| agenda.take(9)).collect();
         assert_eq!(left, [(5, 3), (6, 0), (7, 4)]);
     }

@@ -11,6 +11,8 @@ use serde::Serialize;
 use crate::blocked::Blocked;
 
 const SEED: u64 = 0x0b0b_7a11;
+/// The place of the highest percentile.
+const HIGHEST: usize = 0;
 
 /// The requests of a recording, in blocks of time.
 #[derive(Debug)]
@@ -21,6 +23,20 @@ pub struct Sample {
     drawings: Vec<Weights>,
     /// Those that enough requests lie beyond, highest first.
     pub percentiles: Vec<f64>,
+}
+
+/// What every scenario is compared with: its percentiles are looked up once for all of them.
+#[derive(Debug)]
+pub struct Baseline {
+    latencies: Blocked,
+    /// Of each percentile of the sample, under each drawing.
+    drawn: Vec<Vec<Option<u64>>>,
+}
+
+impl Baseline {
+    pub(crate) fn latencies(&self) -> &Blocked {
+        &self.latencies
+    }
 }
 
 /// A percentile of a scenario.
@@ -92,6 +108,20 @@ impl Sample {
         ))
     }
 
+    /// Of latencies without a change.
+    pub fn baseline(&self, latencies_ns: &[u64]) -> Baseline {
+        let latencies = self.sorted(latencies_ns);
+        let drawn = |percentile: &f64| {
+            let each = self.drawings.iter();
+            each.map(|weights| latencies.at(*percentile, weights))
+                .collect()
+        };
+        Baseline {
+            drawn: self.percentiles.iter().map(drawn).collect(),
+            latencies,
+        }
+    }
+
     /// Latencies by block.
     pub fn sorted(&self, latencies_ns: &[u64]) -> Blocked {
         self.sorted_served(latencies_ns, |_| true)
@@ -107,41 +137,38 @@ impl Sample {
 
     /// The percentiles of a scenario that enough requests lie beyond in it, too, against those
     /// without a change.
-    pub fn predict(&self, unchanged: &Blocked, changed: &Blocked) -> Vec<Predicted> {
+    pub fn predict(&self, unchanged: &Baseline, changed: &Blocked) -> Vec<Predicted> {
         let count = changed.len() as u64;
-        let is_told = |one: &&f64| (count - rank(count, **one)) as f64 >= REQUESTS_BEYOND;
-        self.percentiles
-            .iter()
-            .filter(is_told)
-            .map(|&one| self.percentile(one, unchanged, changed))
+        let beyond = |one: f64| (count - rank(count, one)) as f64;
+        (0..self.percentiles.len())
+            .filter(|at| beyond(self.percentiles[*at]) >= REQUESTS_BEYOND)
+            .map(|at| self.percentile(at, unchanged, changed))
             .collect()
     }
 
-    /// How much shorter a percentile becomes, with its interval; longer is below 0.
-    pub fn gain_ns(
-        &self,
-        percentile: f64,
-        unchanged: &Blocked,
-        changed: &Blocked,
-    ) -> (i64, Option<[i64; 2]>) {
-        let is_told = unchanged.tells(percentile) && changed.tells(percentile);
-        let drawn = self.drawn(percentile, [unchanged, changed], is_told);
+    /// How much shorter the highest percentile becomes, with its interval; longer is below 0.
+    pub fn gain_ns(&self, unchanged: &Baseline, changed: &Blocked) -> (i64, Option<[i64; 2]>) {
+        let percentile = self.percentiles[HIGHEST];
+        let is_told = unchanged.latencies.tells(percentile) && changed.tells(percentile);
+        let drawn = self.drawn(HIGHEST, unchanged, changed, is_told);
         let gain = |[before, after]: &Both| Some((*before)? as f64 - (*after)? as f64);
         let bounds = self.interval(is_told, &drawn, gain);
         let bounds = bounds.map(|bounds| bounds.map(|one| one as i64));
         (gain(&drawn[WHOLE]).unwrap_or(0.0) as i64, bounds)
     }
 
-    fn percentile(&self, percentile: f64, unchanged: &Blocked, changed: &Blocked) -> Predicted {
+    /// That of a place in [`Self::percentiles`].
+    fn percentile(&self, at: usize, unchanged: &Baseline, changed: &Blocked) -> Predicted {
+        let percentile = self.percentiles[at];
         let tells = changed.tells(percentile);
-        let drawn = self.drawn(percentile, [unchanged, changed], tells);
+        let drawn = self.drawn(at, unchanged, changed, tells);
         let latency = |[_, after]: &Both| Some((*after)? as f64);
         let change = |[before, after]: &Both| {
             let before_ns = (*before)?.max(1);
             Some((*after)? as f64 / before_ns as f64 - 1.0)
         };
         let bounds = self.interval(tells, &drawn, latency);
-        let both_tell = tells && unchanged.tells(percentile);
+        let both_tell = tells && unchanged.latencies.tells(percentile);
         Predicted {
             percentile,
             latency_ns: drawn[WHOLE][1].unwrap_or(0),
@@ -152,14 +179,15 @@ impl Sample {
     }
 
     /// A percentile of both under each drawing, or under the whole where no interval is told.
-    fn drawn(&self, percentile: f64, both: [&Blocked; 2], is_told: bool) -> Vec<Both> {
+    fn drawn(&self, at: usize, before: &Baseline, after: &Blocked, is_told: bool) -> Vec<Both> {
         let count = if is_told {
             self.drawings.len()
         } else {
             WHOLE + 1
         };
-        let at = |weights: &Weights| both.map(|one| one.at(percentile, weights));
-        self.drawings[..count].iter().map(at).collect()
+        let each = before.drawn[at].iter().zip(&self.drawings).take(count);
+        each.map(|(before, weights)| [*before, after.at(self.percentiles[at], weights)])
+            .collect()
     }
 
     fn interval(
@@ -186,7 +214,7 @@ mod tests {
         let latencies: Vec<u64> = (0..20_000).map(|i| (i * 7_919) % 20_000 + 1).collect();
         let sample = Sample::of(&arrivals, &latencies, 99.9);
         assert_eq!(sample.percentiles, [99.9, 99.0, 50.0]);
-        let before = sample.sorted(&latencies);
+        let before = sample.baseline(&latencies);
         let halved: Vec<u64> = latencies.iter().map(|ns| ns / 2).collect();
         let after = sample.sorted(&halved);
         let told = sample.predict(&before, &after);
@@ -203,7 +231,7 @@ mod tests {
             let [low, high] = one.change_interval.expect("likewise");
             assert!(low < -0.49 && high > -0.51 && high - low < 0.001, "{one:?}");
         }
-        assert_eq!(sample.gain_ns(99.0, &before, &after).0, 9_900);
+        assert_eq!(sample.gain_ns(&before, &after).0, 9_990);
     }
 
     #[test]
@@ -215,9 +243,9 @@ mod tests {
             let latencies = (0..20_000).map(|i| if slow(i) { 900 + i % 40 } else { 1 + i % 500 });
             let latencies: Vec<u64> = latencies.collect();
             let sample = Sample::of(&arrivals, &latencies, 99.9);
-            let all = sample.sorted(&latencies);
-            let gain = sample.gain_ns(99.9, &all, &all).1;
-            let [tail, .., middle] = &sample.predict(&all, &all)[..] else {
+            let all = sample.baseline(&latencies);
+            let gain = sample.gain_ns(&all, all.latencies()).1;
+            let [tail, .., middle] = &sample.predict(&all, all.latencies())[..] else {
                 panic!("three percentiles")
             };
             assert!(

@@ -145,6 +145,8 @@ struct Run<'a> {
     missing: Vec<u32>,
     /// Gates that opened when their own event was over.
     opened: VecDeque<u32>,
+    /// What a read brings; one row for all reads.
+    answers: Vec<Due>,
     readied_ns: Vec<Ns>,
     sinks_ns: Vec<Ns>,
     now: Ns,
@@ -174,6 +176,7 @@ impl<'a> Run<'a> {
             pool: Line::new(threads),
             missing: model.gates.iter().map(|gate| gate.missing).collect(),
             opened: VecDeque::new(),
+            answers: Vec::new(),
             readied_ns: vec![NEVER; model.events.len()],
             sinks_ns: vec![NEVER; model.requests.len()],
             now: 0,

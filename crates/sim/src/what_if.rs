@@ -10,7 +10,6 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::ahead::Aim;
-use crate::blocked::Blocked;
 use crate::components::Components;
 use crate::coverage::Coverage;
 use crate::frontier::{Frontier, FrontierPoint, mark};
@@ -19,7 +18,7 @@ use crate::model::Model;
 use crate::notes::{UNUSED_POOL, growing_under, of_recording};
 use crate::overload::growth;
 use crate::policy_outcome::PolicyOutcome;
-use crate::prediction::{Predicted, Sample};
+use crate::prediction::{Baseline, Predicted, Sample};
 use crate::replay::replay_all;
 use crate::scenario::Scenario;
 use crate::scheme::Drive;
@@ -158,8 +157,8 @@ pub fn what_if(
         latencies: telling.latencies,
     };
     let before = asking.replayed(&Scenario::unchanged());
-    let unchanged = sample.sorted(&before.latencies_ns);
-    let fidelity = asking.fidelity(&sample.sorted(&recorded), &unchanged);
+    let unchanged = sample.baseline(&before.latencies_ns);
+    let fidelity = asking.fidelity(&sample.baseline(&recorded), &unchanged);
     for percentile in &sample.percentiles {
         let off = fidelity.off[&percentile.to_string()];
         if off.abs() > OFF_AT_MOST {
@@ -343,7 +342,7 @@ impl Asking<'_> {
         PolicyOutcome::of(drive, &replayed.ledger, aim, latencies_ns, self.components)
     }
 
-    fn outcome(&self, name: String, replayed: &Sum, unchanged: &Blocked) -> Outcome {
+    fn outcome(&self, name: String, replayed: &Sum, unchanged: &Baseline) -> Outcome {
         let saturated = match replayed {
             one if one.loop_use >= SATURATED && name != "unchanged" => Some(Saturated::Loop),
             one if one.pool_use >= SATURATED && name != "unchanged" => Some(Saturated::Pool),
@@ -370,10 +369,10 @@ impl Asking<'_> {
         }
     }
 
-    fn fidelity(&self, recorded: &Blocked, unchanged: &Blocked) -> Fidelity {
+    fn fidelity(&self, recorded: &Baseline, unchanged: &Baseline) -> Fidelity {
         let sum = |of: fn(&Model) -> u64| self.models.iter().map(of).sum();
-        let told = self.sample.predict(recorded, unchanged);
-        let recorded = self.sample.predict(recorded, recorded);
+        let told = self.sample.predict(recorded, unchanged.latencies());
+        let recorded = self.sample.predict(recorded, recorded.latencies());
         let key = |one: &Predicted| one.percentile.to_string();
         let with_jobs = self.models.iter().filter(|one| one.pool_jobs() > 0);
         Fidelity {
@@ -393,14 +392,13 @@ impl Asking<'_> {
         }
     }
 
-    fn sensitivity(&self, unchanged: &Blocked) -> (Vec<Sensitivity>, Untried) {
-        let tail = self.sample.percentiles[0];
+    fn sensitivity(&self, unchanged: &Baseline) -> (Vec<Sensitivity>, Untried) {
         let (candidates, untried) = candidates(self.models, self.components);
         let each = candidates.into_iter().map(|one| {
             let changed = self
                 .sample
                 .sorted(&self.replayed(&one.scenario).latencies_ns);
-            let (gain_ns, gain_interval_ns) = self.sample.gain_ns(tail, unchanged, &changed);
+            let (gain_ns, gain_interval_ns) = self.sample.gain_ns(unchanged, &changed);
             Sensitivity {
                 component: one.component,
                 total_ns: one.total_ns,

@@ -14,6 +14,9 @@ use crate::turns::in_order;
 impl Run<'_> {
     /// The kernel tells of a connection once, however much has come on it.
     pub(super) fn once_by_connection(&self, batch: &mut Vec<Due>) {
+        if batch.len() < 2 {
+            return;
+        }
         let mut told: Vec<u32> = Vec::new();
         batch.retain(|due| {
             let connection = self.model.events[due.1 as usize].connection;
@@ -28,14 +31,17 @@ impl Run<'_> {
     /// Reads what has come on a connection, of which the kernel told then: more than it told of.
     pub(super) fn read(&mut self, (ready_ns, event): Due, told_ns: Ns) {
         let connection = self.model.events[event as usize].connection;
-        let mut answers = self.agenda.read(connection, told_ns, told_ns);
+        // Kept, since there is one with every other event.
+        let mut answers = std::mem::take(&mut self.answers);
+        self.agenda.read(connection, told_ns, told_ns, &mut answers);
         in_order(&mut answers, &self.model.events);
         let lead_ns = answers.first().map_or(0, |first| self.lead_of(*first));
         let read_ns = self.now.max(ready_ns) + lead_ns;
-        answers.extend(self.agenda.read(connection, read_ns, told_ns));
+        self.agenda.read(connection, read_ns, told_ns, &mut answers);
         in_order(&mut answers, &self.model.events);
-        for (number, due) in answers.into_iter().enumerate() {
+        for (number, due) in answers.drain(..).enumerate() {
             self.run(due, number > 0);
         }
+        self.answers = answers;
     }
 }
