@@ -10,8 +10,8 @@ const WORK_NS: f64 = 0.25e9;
 const SPENT: f64 = 3.0;
 /// Of what was not used, so many are kept.
 const UNUSED: f64 = 1.0;
-/// What is too much, or was not used, fades in so much work. By age and not by size: a boost that is
-/// longer than what is allowed of seconds would be forgotten at once.
+/// What is too much, or was not used, fades in so much work. By age and not by size: a boost that
+/// is longer than what is allowed of seconds would be forgotten at once.
 const FADES_NS: f64 = 10e9;
 
 /// See the module.
@@ -34,7 +34,7 @@ impl Allowance {
         self.off = self.over_ns / measure_ns;
     }
 
-    /// How much of what is allowed to ask for: 1 while no more was boosted, then less by the square.
+    /// How much of what is allowed to ask for: 1 while no more was boosted, then less.
     pub(crate) fn factor(&self) -> f64 {
         let much = 1.0 + self.off.max(0.0);
         1.0 / (much * much)

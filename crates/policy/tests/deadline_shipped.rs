@@ -17,8 +17,8 @@ mod duration;
 
 const LOOK_NS: u64 = 200_000;
 const WAIT_NS: u64 = 500_000;
-/// What it may boost is 0.9 of what Combined would, which counts as what a peak 4.0/2.6 as fast would
-/// take where the loop is at base: but what is drawn takes as long at any speed.
+/// What it may boost is 0.9 of what Combined would, which counts as what a peak 4.0/2.6 as fast
+/// would take where the loop is at base: but what is drawn takes as long at any speed.
 const OF_COMBINED: (f64, f64) = (0.9 * 2.6 / 4.0, 0.9);
 
 /// A row of like turns.

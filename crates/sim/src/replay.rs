@@ -5,6 +5,7 @@
 //! loop takes from one to the next is as recorded too. So without a change everything falls into
 //! its recorded place, and the only thing that can move is the order.
 
+mod at_base;
 mod driven;
 mod reads;
 mod shed;
@@ -26,6 +27,7 @@ use crate::scenario::{Scenario, scaled};
 use crate::shedding::Closed;
 use crate::turns::in_order;
 use crate::uses::Uses;
+pub(crate) use at_base::{AtBase, at_base_speed};
 use driven::Driven;
 use shed::Sifted;
 use times::times;
@@ -91,40 +93,6 @@ fn replay_one(
     run.drive(scenario, components, Gear::own(), &ahead, 0);
     run.told = is_told.then(Vec::new);
     run.finish()
-}
-
-/// A request of a replay without a policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct AtBase {
-    pub latency_ns: u64,
-    pub came_ns: Ns,
-    /// Since when the loop had not slept when it came; when it came, if the loop slept.
-    pub busy_since_ns: Ns,
-}
-
-/// Each request, those of warm-up too, without a policy.
-pub(crate) fn at_base_speed(
-    model: &Model,
-    scenario: &Scenario,
-    components: &Components,
-) -> Vec<AtBase> {
-    let mut run = Run::new(model, scenario, components);
-    run.slept = Some(Vec::new());
-    let mut batch: Vec<Due> = Vec::new();
-    while run.turn(&mut batch) {}
-    let slept = run.slept.take().unwrap_or_default();
-    let each = 0..model.requests.len();
-    each.map(|request| {
-        let came_ns = run.came_ns(request);
-        let before = slept.partition_point(|&(from_ns, _)| from_ns <= came_ns);
-        let woke_ns = before.checked_sub(1).map_or(0, |at| slept[at].1);
-        AtBase {
-            latency_ns: run.latency_ns(request),
-            came_ns,
-            busy_since_ns: woke_ns.min(came_ns),
-        }
-    })
-    .collect()
 }
 
 /// Has run elsewhere.
