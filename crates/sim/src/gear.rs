@@ -31,6 +31,11 @@ impl Gear {
         }
     }
 
+    /// Whether the thread runs at base, and nothing else is asked for.
+    pub(crate) fn is_own_at_base(&self) -> bool {
+        matches!(self, Self::Own { ratio, pending } if *ratio == 1.0 && pending.is_empty())
+    }
+
     /// What is known at a moment; see [`Domain::known`].
     pub(crate) fn known(&mut self, at_ns: Ns, decides_ns: impl Fn() -> Ns) -> Known {
         match self {

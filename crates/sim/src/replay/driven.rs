@@ -145,15 +145,18 @@ impl Run<'_> {
         let pace = &mut driven.pace;
         let from_ns = pace.at_ns();
         let fixed_ns = driven.fixed_ns[step];
-        let request = self.model.steps[step].request;
-        let route = self.model.requests.get(request as usize);
-        let route = route.map_or(0, |one| one.route as usize);
-        pace.go_on_for(request);
+        let known = &self.model.steps[step];
+        pace.go_on_for(known.request);
         pace.work(self.duration_ns[step].saturating_sub(fixed_ns));
         pace.pass(pace.at_ns() + fixed_ns);
-        match self.model.steps[step].action {
-            Action::Collect(_) if driven.is_uncollected[route] => {}
-            Action::Collect(kind) => pace.collect(kind),
+        match known.action {
+            Action::Collect(kind) => {
+                let request = self.model.requests.get(known.request as usize);
+                let route = request.map_or(0, |one| one.route as usize);
+                if !driven.is_uncollected[route] {
+                    pace.collect(kind);
+                }
+            }
             Action::Collected => pace.collected(),
             Action::Sink(request) => pace.answered(request),
             _ => {}

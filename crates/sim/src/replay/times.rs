@@ -3,7 +3,7 @@
 //! Once for each replay and in flat rows, because the loop reads them millions of times.
 
 use crate::components::Components;
-use crate::model::{Model, Trigger};
+use crate::model::{CLASSES, Model, Trigger};
 use crate::scenario::{Scenario, scaled};
 
 /// Under a scenario: of steps, of the leads of events, and of their delays.
@@ -14,11 +14,22 @@ pub(super) fn times(
 ) -> (Vec<u64>, Vec<u64>, Vec<u64>) {
     let routes = scenario.by_route(components);
     let resources = scenario.by_resource(components);
-    let duration_ns = model.works().map(|(work_ns, route)| {
-        let classes = work_ns.iter().zip(&routes[route]);
-        let scaled = classes.map(|(&part_ns, &factor)| scaled(part_ns, factor));
-        scaled.sum()
-    });
+    let is_unchanged = routes.iter().all(|factors| *factors == [1.0; CLASSES]);
+    let duration_ns: Vec<u64> = if is_unchanged {
+        // So it is under most policies, and a third of their replay was this row.
+        model
+            .work_ns
+            .iter()
+            .map(|work_ns| work_ns.iter().sum())
+            .collect()
+    } else {
+        let scaled_work = model.works().map(|(work_ns, route)| {
+            let classes = work_ns.iter().zip(&routes[route]);
+            let scaled = classes.map(|(&part_ns, &factor)| scaled(part_ns, factor));
+            scaled.sum()
+        });
+        scaled_work.collect()
+    };
     let events = model.events.iter();
     let lead_ns = events
         .clone()
@@ -33,5 +44,5 @@ pub(super) fn times(
             } => scaled(at_ns - since_ns, factor),
         }
     });
-    (duration_ns.collect(), lead_ns.collect(), delay_ns.collect())
+    (duration_ns, lead_ns.collect(), delay_ns.collect())
 }
