@@ -246,7 +246,7 @@ function longWaitsTable(all) {
   process.stdout.write('\n### Of 100,000 requests of all turns\n\n');
   head('scheme', 'requests', ...LONG_MS.map((one) => `over ${one} ms`));
   for (const name of Object.keys(ARMS)) {
-    if (ARMS[name]?.recordedKind !== undefined) continue;
+    if (ARMS[name].recordedKind !== undefined) continue;
     const cells = all.flatMap((arms) => arms.get(name) ?? []);
     const texts = cells.map((cell) => cell.latenciesOfAllTurns).filter(Boolean);
     if (texts.length === 0) continue;

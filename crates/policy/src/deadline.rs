@@ -217,12 +217,12 @@ impl DeadlineDecider {
             // Not charged for what it cannot be compared with yet.
             return;
         };
-        let of_combined = self.policy.of_combined;
-        let missing = (LATE_MIN - of_combined * part).max(0.0);
+        let (of_combined, share) = (self.policy.of_combined, self.budget());
+        // What the budget has beyond that part, where Combined boosts next to nothing.
+        let beyond = share - of_combined * part;
         let work_ns = work_ns as f64;
-        let allowed_ns = of_combined * combined_ns + missing * work_ns;
-        self.allowance
-            .spend(work_ns, boosted_ns, allowed_ns, self.budget());
+        let allowed_ns = of_combined * combined_ns + beyond * work_ns;
+        self.allowance.spend(work_ns, boosted_ns, allowed_ns, share);
     }
 
     /// Whether the loop has waited for work since it worked last.
