@@ -10,6 +10,7 @@ import { memoryPlace } from '../../packages/bobtail/dist/cli/boost/memory-place.
 import { summarize } from '../../packages/bobtail/dist/cli/boost/summary.js';
 import { cpuNs, descendants, LOAD_CORE, SERVER_CORE, threadNs } from '../harness/cpu.mjs';
 import { Connections } from '../harness/open-loop.mjs';
+import { driversFirst } from './drivers.mjs';
 import { Running } from './running.mjs';
 import { NotDriven } from './shared-lever.mjs';
 
@@ -58,6 +59,7 @@ export class BoostedService extends Service {
       const where = { env, core: SERVER_CORE, node };
       const running = await Running.start([...flags, scriptOf(service)], where);
       const connections = await Connections.open(running.port, CONNECTIONS);
+      driversFirst(running.child.pid);
       return Object.assign(new BoostedService(), { folder, drive: told, running, connections });
     } catch (error) {
       rmSync(folder, { recursive: true, force: true });

@@ -15,6 +15,7 @@ import { boostEnv } from '../../packages/bobtail/dist/cli/boost/environment.js';
 import { parseDrive } from '../../packages/bobtail/dist/cli/boost/flags.js';
 import { memoryPlace } from '../../packages/bobtail/dist/cli/boost/memory-place.js';
 import { LOAD_CORE, ordinaryPriority, SERVER_CORE } from '../harness/cpu.mjs';
+import { driversFirst } from './drivers.mjs';
 import { Running } from './running.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -68,6 +69,7 @@ export class SharedLever {
       await lever.stop();
       throw new NotDriven(refused);
     }
+    driversFirst(lever.#child.pid);
     lever.drive = drive;
     return lever;
   }

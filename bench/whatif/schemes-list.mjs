@@ -15,11 +15,28 @@ export const SCHEMES = {
   'Adrenaline, four types': { policy: 'adrenaline:types=4' },
   'deadline (ours)': { policy: 'deadline', arm: 'deadline' },
   'oracle, p99': { policy: 'oracle' },
+  "oracle, Combined's energy": { policy: 'oracle:energy=combined' },
   'oracle, energy 1.1': { policy: 'oracle:energy=1.1' },
   'oracle, energy 1.2': { policy: 'oracle:energy=1.2' },
 };
 
+/** The oracle with as much as Combined costs on the same recording. */
+const LIKE_COMBINED = 'oracle:energy=combined';
+
+/** With this energy. It never takes more, so rounding is downwards. */
+function oracleWithin(energy) {
+  return `oracle:energy=${Math.floor(energy * 1e4) / 1e4}`;
+}
+
+/** All that are replayed, for a recording on which Combined costs so much. */
+export function policiesOf(combinedEnergy) {
+  return Object.values(SCHEMES)
+    .map(({ policy }) => (policy === LIKE_COMBINED ? oracleWithin(combinedEnergy) : policy))
+    .filter((policy) => policy !== undefined);
+}
+
 /** What `whatif` answered of a policy; nothing where it was not asked, as older runs were not. */
 export function outcomeOf(answer, policy) {
-  return answer.scenarios.find((one) => one.name.endsWith(`policy=${policy}`));
+  const of = (name) => answer.scenarios.find((one) => one.name.endsWith(`policy=${name}`));
+  return of(policy === LIKE_COMBINED ? oracleWithin(of('combined').policy.energy) : policy);
 }

@@ -16,7 +16,7 @@ import { parseArgs } from 'node:util';
 import { startServices } from '../../workloads/harness/services.mjs';
 import { bobtail, recordWhole, withoutRoot } from '../harness/bobtail.mjs';
 import { LOAD_CORE, pin, SERVER_CORE } from '../harness/cpu.mjs';
-import { SCHEMES } from './schemes-list.mjs';
+import { outcomeOf, policiesOf, SCHEMES } from './schemes-list.mjs';
 import { SERVICES, WARMUP_S } from './services.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -51,6 +51,12 @@ async function record({ needs, command, folder, load, env }, out) {
   }
 }
 
+/** What `whatif` answers of a recording under these policies. */
+async function replayed(recording, policies) {
+  const asked = policies.flatMap((policy) => ['--policy', policy]);
+  return JSON.parse(await bobtail(['whatif', recording, '--json', ...asked]));
+}
+
 pin(process.pid, LOAD_CORE);
 mkdirSync(values.out, { recursive: true });
 const kept = values.recordings ?? mkdtempSync(join(tmpdir(), 'bobtail-bench-schemes-'));
@@ -73,10 +79,8 @@ for (const name of values.services.split(',')) {
     if (leftOutRequests !== null) renameSync(unjudged, out);
   }
   if (values['record-only']) continue;
-  const policies = Object.values(SCHEMES).flatMap(({ policy }) => {
-    return policy === undefined ? [] : ['--policy', policy];
-  });
-  const answer = JSON.parse(await bobtail(['whatif', out, '--json', ...policies]));
+  const combined = outcomeOf(await replayed(out, ['combined']), 'combined');
+  const answer = await replayed(out, policiesOf(combined.policy.energy));
   writeFileSync(file, `${JSON.stringify(withoutRoot(answer))}\n`);
   process.stdout.write(`${file}\n`);
 }
