@@ -159,16 +159,7 @@ pub fn what_if(
     let before = asking.replayed(&Scenario::unchanged());
     let unchanged = sample.baseline(&before.latencies_ns);
     let fidelity = asking.fidelity(&sample.baseline(&recorded), &unchanged);
-    for percentile in &sample.percentiles {
-        let off = fidelity.off[&percentile.to_string()];
-        if off.abs() > OFF_AT_MOST {
-            let percent = off * 100.0;
-            return Err(WhatIfError::Off {
-                percentile: *percentile,
-                percent,
-            });
-        }
-    }
+    refuse_if_off(&fidelity, &sample.percentiles)?;
     let mut growing = Vec::new();
     let outcomes = scenarios.iter().map(|(name, scenario)| {
         let replayed = asking.replayed(scenario);
@@ -205,6 +196,21 @@ pub fn what_if(
         unchanged: unchanged_outcome,
         fidelity,
     })
+}
+
+/// What is not as it was without a change says nothing of one.
+fn refuse_if_off(fidelity: &Fidelity, percentiles: &[f64]) -> Result<(), WhatIfError> {
+    for &percentile in percentiles {
+        let off = fidelity.off[&percentile.to_string()];
+        if off.abs() > OFF_AT_MOST {
+            let percent = off * 100.0;
+            return Err(WhatIfError::Off {
+                percentile,
+                percent,
+            });
+        }
+    }
+    Ok(())
 }
 
 struct Asking<'a> {

@@ -428,7 +428,10 @@ function addBoost(program: Command): void {
     .argument('<command...>', 'the command, best after --')
     .passThroughOptions()
     .addOption(
-      new Option('--policy <policy>', 'such as gc-boost or queue-boost:k=3')
+      new Option(
+        '--policy <policy>',
+        'gc-boost, queue-boost:k=3, combined, deadline, static:peak (docs/guide/boosting.md)',
+      )
         .default('combined')
         .env('BOBTAIL_POLICY'),
     )

@@ -24,6 +24,12 @@ Changes are factors of time, with commas between them:
   route:/export.exec=0.5                        work for a route (exec, native, gc, jit, ic)
   resource:db:5432.io=2                         waits for a resource; a part of its name will do
   pool=8 rate=1.5                               threads of the pool; times the load
+  latency=500us budget=2 look=33us domain=shared,policy=combined:k=3
+                                                last, a policy, and what its lever is like
+Policies that run live, too (docs/guide/boosting.md has their settings):
+  static:base static:peak static:3.3 gc-boost queue-boost:k=2.5 combined deadline
+Policies that know what no sensor tells, or move no lever:
+  oracle:tail=99 oracle:energy=1.1 adrenaline:types=1..n rubik:target=20ms gci
 docs/guide/what-if.md explains them, and what a replay cannot know.`;
 
 /** A policy in the language of changes, with what its lever is like, and how often it looks. */
