@@ -7,9 +7,8 @@
 // up to 0.6 s. And each process of PostgreSQL is a session of its own, so where sessions share
 // the CPUs (`sched_autogroup_enabled`) priorities do not count between it and the load.
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { isAlive } from '../../workloads/harness/alive.mjs';
-import { descendants, unlessEnded } from '../harness/cpu.mjs';
+import { commandOf, descendants } from '../harness/cpu.mjs';
 
 /** Before V8's helpers (`services/v8-workers.cjs`), which compile for milliseconds. */
 const PRIORITY = '2';
@@ -18,11 +17,6 @@ const COMMANDS = ['postgres', 'redis-server'];
 /** Ids of all processes of the databases that this one started. */
 export function databases() {
   return descendants(process.pid).filter((pid) => COMMANDS.includes(commandOf(pid)));
-}
-
-/** `-` for one that has ended meanwhile, as those of PostgreSQL do. */
-function commandOf(pid) {
-  return unlessEnded(() => readFileSync(`/proc/${pid}/comm`, 'utf8').trim(), '-');
 }
 
 /** Makes them, and what they start from now on, go before all that is no real-time thread. */

@@ -55,13 +55,15 @@ export class BoostedService extends Service {
     const folder = mkdtempSync(join(memoryPlace(), 'bobtail-bench-boost-'));
     const told = { ...drive, policy: canonicalPolicy(policy) };
     const env = { ...boostEnv(folder, told), ...serviceEnv({ seed, workers, environment }) };
+    let running;
     try {
       const where = { env, core: SERVER_CORE, node };
-      const running = await Running.start([...flags, scriptOf(service)], where);
+      running = await Running.start([...flags, scriptOf(service)], where);
       const connections = await Connections.open(running.port, CONNECTIONS);
-      driversFirst(running.child.pid);
+      if (driversFirst(running.child.pid) === 0) throw new NotDriven('it has no driver');
       return Object.assign(new BoostedService(), { folder, drive: told, running, connections });
     } catch (error) {
+      await running?.stop();
       rmSync(folder, { recursive: true, force: true });
       throw error;
     }

@@ -39,6 +39,11 @@ export function threadsOf(pid) {
   return unlessEnded(() => readdirSync(`/proc/${pid}/task`), []);
 }
 
+/** The name of a process or thread by its id; `-` for one that has ended meanwhile. */
+export function commandOf(id) {
+  return unlessEnded(() => readFileSync(`/proc/${id}/comm`, 'utf8').trim(), '-');
+}
+
 /** All processes that `pid` started, directly or not, and that are still there. */
 export function descendants(pid) {
   const children = threadsOf(pid).flatMap((thread) => {

@@ -74,7 +74,7 @@ for (const name of values.services.split(',')) {
     // Of a run that was killed before it was judged, or of one that is not kept.
     rmSync(unjudged, { recursive: true, force: true });
     await record(SERVICES[name], unjudged);
-    const { requests, leftOutRequests } = JSON.parse(await bobtail(['whatif', unjudged, '--json']));
+    const { requests, leftOutRequests } = await replayed(unjudged, []);
     process.stderr.write(`${name}: of ${requests} requests, ${leftOutRequests} left out\n`);
     if (leftOutRequests !== null) renameSync(unjudged, out);
   }
