@@ -11,7 +11,7 @@ const YOUNGEST_LOG2: u32 = 12;
 /// Up to a minute.
 const BUCKETS: usize = 24 * FINE;
 /// So much work counts, older work less and less: twice this is halved.
-const WINDOW_NS: f64 = 5e9;
+const WINDOW_NS: f64 = 2e9;
 /// Before so much work nothing is known.
 const ENOUGH_NS: f64 = 200e6;
 
@@ -153,12 +153,12 @@ mod tests {
     #[test]
     fn who_outlasts_the_short_ones_is_likely_to_become_old() {
         // 20 short ones for each long one: the long ones tell themselves from 0.5 ms on.
-        let two_kinds = ages(&[(4_000, 400_000), (200, 8_000_000)]);
+        let two_kinds = ages(&[(2_000, 400_000), (100, 8_000_000)]);
         let turning_ns = two_kinds.turning_ns(0.2, 0.5);
         assert!((0.4e6..0.7e6).contains(&turning_ns), "{turning_ns}");
         // Where each tenth as old goes on, many a one ends before the deadline.
-        let halving: Vec<(u32, u64)> = (0..14)
-            .map(|n| (1 << (13 - n), (n + 1) * 500_000))
+        let halving: Vec<(u32, u64)> = (0..11)
+            .map(|n| (1 << (10 - n), (n + 1) * 500_000))
             .collect();
         let halved = ages(&halving);
         let (deadline_ns, turning_ns) = (halved.beyond_ns(0.2), halved.turning_ns(0.2, 0.5));
@@ -171,10 +171,10 @@ mod tests {
 
     #[test]
     fn how_far_apart_looks_are_does_not_matter() {
-        let fine = ages(&[(4_000, 400_000), (200, 8_000_000)]);
+        let fine = ages(&[(2_000, 400_000), (100, 8_000_000)]);
         let mut coarse = Ages::new();
-        coarse.add(0, 400_000, 4_000.0);
-        (0..200).for_each(|_| {
+        coarse.add(0, 400_000, 2_000.0);
+        (0..100).for_each(|_| {
             coarse.add(0, 3_000_000, 1.0);
             coarse.add(3_000_000, 5_000_000, 1.0);
         });

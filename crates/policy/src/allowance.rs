@@ -13,10 +13,15 @@ const UNUSED: f64 = 1.0;
 /// What is too much, or was not used, fades in so much work. By age and not by size: a boost that
 /// is longer than what is allowed of seconds would be forgotten at once.
 const FADES_NS: f64 = 10e9;
+/// A loop that has not worked so much yet forgets in as much as it has, but no sooner than in this:
+/// what is boosted while a service starts says little of it, and would be paid for in seconds.
+const FADES_MIN_NS: f64 = 0.5e9;
 
 /// See the module.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Allowance {
+    /// Work so far, up to what it fades in.
+    seen_ns: f64,
     /// Boosted beyond what was allowed.
     over_ns: f64,
     /// The same in measures.
@@ -28,7 +33,8 @@ impl Allowance {
     /// late, of this work `allowed_ns`.
     pub(crate) fn spend(&mut self, work_ns: f64, boosted_ns: f64, allowed_ns: f64, share: f64) {
         let measure_ns = share * WORK_NS;
-        let left = (1.0 - work_ns / FADES_NS).max(0.0);
+        self.seen_ns = (self.seen_ns + work_ns).min(FADES_NS);
+        let left = (1.0 - work_ns / self.seen_ns.max(FADES_MIN_NS)).max(0.0);
         let over_ns = self.over_ns * left + boosted_ns - allowed_ns;
         self.over_ns = over_ns.max(-UNUSED * measure_ns);
         self.off = self.over_ns / measure_ns;
@@ -91,10 +97,36 @@ mod tests {
         assert!(allowance.factor() > 0.5);
     }
 
+    /// Of a loop that has worked for as long as anything is remembered, and owes nothing.
+    fn started() -> Allowance {
+        let mut allowance = Allowance::default();
+        for _ in 0..10_000 {
+            allowance.spend(MS, 0.0, 0.0, 0.1);
+        }
+        allowance
+    }
+
+    #[test]
+    fn what_was_boosted_while_a_service_started_is_soon_forgotten() {
+        let is_spent_after = |mut allowance: Allowance, work_ms: u32| {
+            for _ in 0..500 {
+                allowance.spend(MS, 0.4 * MS, 0.0, 0.1);
+            }
+            (0..work_ms).for_each(|_| allowance.spend(MS, 0.0, 0.0, 0.1));
+            allowance.is_spent()
+        };
+        let new = Allowance::default();
+        assert!(is_spent_after(new, 50));
+        assert!(!is_spent_after(new, 500));
+        // Who has worked for long pays for long.
+        assert!(is_spent_after(started(), 5_000));
+        assert!(!is_spent_after(started(), 15_000));
+    }
+
     #[test]
     fn boosts_that_are_longer_than_what_is_allowed_of_seconds_wait_for_it() {
         for boost_ms in [1, 50] {
-            let mut allowance = Allowance::default();
+            let mut allowance = started();
             let mut boosts = 0;
             // 100 s of work, a thousandth of which may be boosted.
             for _ in 0..100_000 {
