@@ -16,27 +16,30 @@ export const SCHEMES = {
   'deadline (ours)': { policy: 'deadline', arm: 'deadline' },
   'oracle, p99': { policy: 'oracle' },
   "oracle, Combined's energy": { policy: 'oracle:energy=combined' },
+  "oracle, Combined's energy, p99 first": { policy: 'oracle:energy=combined,tail=99' },
   'oracle, energy 1.1': { policy: 'oracle:energy=1.1' },
   'oracle, energy 1.2': { policy: 'oracle:energy=1.2' },
 };
 
-/** The oracle with as much as Combined costs on the same recording. */
-const LIKE_COMBINED = 'oracle:energy=combined';
+/** Of an oracle's settings: as much as Combined costs on the same recording. */
+const LIKE_COMBINED = 'energy=combined';
 
-/** With this energy. It never takes more, so rounding is downwards. */
-function oracleWithin(energy) {
-  return `oracle:energy=${Math.floor(energy * 1e4) / 1e4}`;
+/** The policy where Combined costs so much. The oracle never takes more, so it is rounded down. */
+function withEnergy(policy, combinedEnergy) {
+  return policy.replace(LIKE_COMBINED, `energy=${Math.floor(combinedEnergy * 1e4) / 1e4}`);
 }
 
 /** All that are replayed, for a recording on which Combined costs so much. */
 export function policiesOf(combinedEnergy) {
   return Object.values(SCHEMES)
-    .map(({ policy }) => (policy === LIKE_COMBINED ? oracleWithin(combinedEnergy) : policy))
-    .filter((policy) => policy !== undefined);
+    .filter(({ policy }) => policy !== undefined)
+    .map(({ policy }) => withEnergy(policy, combinedEnergy));
 }
 
 /** What `whatif` answered of a policy; nothing where it was not asked, as older runs were not. */
 export function outcomeOf(answer, policy) {
   const of = (name) => answer.scenarios.find((one) => one.name.endsWith(`policy=${name}`));
-  return of(policy === LIKE_COMBINED ? oracleWithin(of('combined').policy.energy) : policy);
+  return policy.includes(LIKE_COMBINED)
+    ? of(withEnergy(policy, of('combined').policy.energy))
+    : of(policy);
 }

@@ -181,10 +181,63 @@ function frontiers() {
   }
 }
 
+/** Policies that run live, by name. */
+const LIVE = ['gc-boost', 'queue-boost', 'combined', 'combined:hold=0ns,gc-hold=0ns', 'deadline'];
+/** Oracles that spend an energy, by the percentile that they make shortest. */
+const ORACLES = {
+  99.9: ['oracle:energy=combined', 'oracle:energy=1.1', 'oracle:energy=1.2'],
+  99: ['oracle:energy=combined,tail=99'],
+};
+/** What differs by less is printed as the same. */
+const ALIKE_POINTS = 0.05;
+
+/** Where one that knows the future is beaten by one that does not: it is no bound. */
+function oraclesBeaten() {
+  process.stdout.write('\n### Oracles that a live policy beats, at no more energy\n\n');
+  head('service', 'of', 'oracle: less %, energy*', 'beaten by');
+  for (const one of answers) {
+    for (const percentile of TAILS) {
+      for (const oracle of ORACLES[percentile]) {
+        const most = lessOf(one, oracle, percentile);
+        if (most === undefined) continue;
+        const beating = LIVE.filter(
+          (live) =>
+            lessOf(one, live, percentile) > most + ALIKE_POINTS &&
+            energyOf(one, live) <= energyOf(one, oracle),
+        );
+        if (beating.length === 0) continue;
+        const told = (policy) => {
+          const less = lessOf(one, policy, percentile).toFixed(1);
+          return `\`${policy}\` ${less}, ${energyOf(one, policy).toFixed(3)}`;
+        };
+        row(one.name, `p${percentile}`, told(oracle), beating.map(told).join('; '));
+      }
+    }
+  }
+}
+
+/** Rubik's target of each recording, which is what GC-Boost reaches, and what came of it. */
+function targets() {
+  process.stdout.write("\n### Rubik's targets\n\n");
+  head('service', 'of', 'target, ms', 'reached, ms', 'energy*');
+  for (const one of answers) {
+    const { target } = outcomeOf(one.answer, 'rubik')?.policy ?? {};
+    // Older runs lack it.
+    if (!target) continue;
+    const { percentile, latencyNs, reachedNs } = target;
+    const ms = [latencyNs, reachedNs].map((ns) => (ns / 1e6).toFixed(2));
+    row(one.name, `p${percentile}`, ...ms, energyOf(one, 'rubik').toFixed(3));
+  }
+}
+
 table('All services', answers);
 adrenaline();
 unchanged();
 frontiers();
 byService('deadline', 'combined');
 byService('deadline', 'combined:hold=0ns,gc-hold=0ns');
+byService('deadline', 'rubik');
+byService('deadline', 'adrenaline');
+targets();
+oraclesBeaten();
 process.stdout.write("\n*Energy is modelled by the paper's points.\n");

@@ -15,13 +15,20 @@ import { quartiles } from '../harness/statistics.mjs';
 const MS_PER_TICK = 10;
 /** Of the file's fields after the name: CPU time of children that were waited for. */
 const CHILDREN_FIELDS = [13, 14];
-const [FEW, MANY] = [1, 41];
+const FEW = 1;
+const MANY = 41;
+/** Of one that tries some dozen replays to find what its energy is enough for. */
+const MANY_OF_ORACLES = 5;
 const ROUNDS = 5;
 /** What differs between scenarios of a kind is what does not matter: each is another. */
 const KINDS = {
   change: (n) => ['--set', `gc=0.${900 + n}`],
   'queue-boost': (n) => ['--policy', `queue-boost:k-length=2.${100 + n}`],
   combined: (n) => ['--policy', `combined:k-length=2.${100 + n}`],
+  deadline: (n) => ['--policy', `deadline:chance=0.${200 + n}`],
+  rubik: (n) => ['--policy', `rubik:tail=99.${800 + n}`],
+  adrenaline: (n) => ['--policy', `adrenaline:tail=99.${100 + n}`],
+  oracle: (n) => ['--policy', `oracle:energy=1.${100 + n}`],
 };
 
 const { values, positionals } = parseArgs({
@@ -49,17 +56,18 @@ async function run(recording, scenario, count) {
 const rows = [];
 for (const recording of positionals) {
   for (const [kind, scenario] of Object.entries(KINDS)) {
+    const count = kind === 'oracle' ? MANY_OF_ORACLES : MANY;
     const msEach = [];
     let answered;
     for (let round = 0; round < ROUNDS; round += 1) {
       const few = await run(recording, scenario, FEW);
-      const many = await run(recording, scenario, MANY);
-      msEach.push((many.cpuMs - few.cpuMs) / (MANY - FEW));
+      const many = await run(recording, scenario, count);
+      msEach.push((many.cpuMs - few.cpuMs) / (count - FEW));
       answered = many.answer;
     }
     const requests = answered.requests + (answered.leftOutRequests ?? 0);
     const perS = msEach.map((ms) => Math.round((requests / ms) * 1000));
-    const row = { recording: basename(recording), kind, requests, perS };
+    const row = { recording: basename(recording), kind, scenarios: count - FEW, requests, perS };
     rows.push({ ...row, events: answered.fidelity.events, loopUse: answered.unchanged.loopUse });
     const spread = `${Math.min(...perS)} to ${Math.max(...perS)}`;
     const { median } = quartiles(perS);
@@ -67,5 +75,5 @@ for (const recording of positionals) {
   }
 }
 mkdirSync(values.out, { recursive: true });
-const about = { host: `${cpus()[0].model}, ${cpus().length} CPUs`, scenarios: MANY - FEW, rows };
+const about = { host: `${cpus()[0].model}, ${cpus().length} CPUs`, rows };
 writeFileSync(join(values.out, 'throughput.json'), `${JSON.stringify(about, null, 2)}\n`);

@@ -111,6 +111,7 @@ impl Shadow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reading::LoopTotals;
 
     const MS: u64 = 1_000_000;
 
@@ -170,6 +171,26 @@ mod tests {
         assert_eq!(boosted_ms(2 * MS, false), 1.0, "another event");
         assert_eq!(boosted_ms(7 * MS, false), 5.0, "the same event");
         assert_eq!(boosted_ms(0, true), 5.0, "V8 tells of a collection's end");
+    }
+
+    #[test]
+    fn a_boost_for_a_queue_is_looked_at_again_as_often_as_by_who_boosts() {
+        let mut shadow = shadow();
+        // Of 300 events that took 0.1 ms each, one of 3 ms and more, and long after one of 1 ms.
+        let at = |now_ms: u64, head_ms: u64| Reading {
+            now_ns: now_ms * MS,
+            head_ns: head_ms * MS,
+            totals: LoopTotals {
+                events: 300,
+                events_ns: 30 * MS,
+                ..LoopTotals::default()
+            },
+            ..Reading::default()
+        };
+        let mut boosted_ns = |reading| shadow.learn(&reading, 0, Speed::Base);
+        assert_eq!(boosted_ns(at(12, 3)), 0.0);
+        assert_eq!(boosted_ns(at(15, 6)), 3.0 * MS as f64);
+        assert_eq!(boosted_ns(at(40, 1)), BOOSTED_NS as f64);
     }
 
     #[test]

@@ -18,9 +18,10 @@ use crate::policy_outcome::percentile_ns;
 use crate::replay::{AtBase, Replayed, at_base_speed, replay_ahead, replay_all};
 use crate::rubik::Rubik;
 use crate::scenario::Scenario;
-use crate::scheme::{Drive, Scheme};
+use crate::scheme::{Drive, Scheme, TAIL};
 
-/// The tails that an energy is spent for, where enough requests lie beyond them.
+/// The tails that an energy is spent for, where enough requests lie beyond them: the first is to
+/// be shortest, if nothing else is asked for.
 const TAILS_WITHIN: [f64; 3] = [99.9, 99.0, 50.0];
 /// Of a latency: what differs by less is as good as the same.
 const ALIKE: f64 = 0.005;
@@ -105,7 +106,7 @@ impl Ahead {
             Scheme::Policy(_) => return Self::none(),
             Scheme::Oracle { tail, energy } => {
                 let base = base();
-                let from_ns = tail_ns(models, &base, tail);
+                let from_ns = tail_ns(models, &base, tail.unwrap_or(TAIL));
                 let ahead = Self {
                     base,
                     aim: Some(Aim::Slow {
@@ -114,7 +115,11 @@ impl Ahead {
                     }),
                 };
                 return match energy {
-                    Some(budget) => ahead.within(budget, models, scenario, components),
+                    Some(budget) => {
+                        let tails = tail.into_iter().chain(TAILS_WITHIN);
+                        let tails = tails.map(|wished| supported(models, wished)).collect();
+                        ahead.within(budget, tails, models, scenario, components)
+                    }
                     None => ahead,
                 };
             }
@@ -140,18 +145,19 @@ impl Ahead {
         }
     }
 
-    /// For so many requests, slowest first, as the tail comes out shortest with, of those numbers
-    /// that there is energy for, each request boosted since when it does so too.
+    /// For so many requests, slowest first, as the first of these percentiles comes out shortest
+    /// with, of those numbers that there is energy for, each request boosted since when it does so
+    /// too.
     fn within(
         mut self,
         budget: f64,
+        percentiles: Vec<f64>,
         models: &[Model],
         scenario: &Scenario,
         components: &Components,
     ) -> Self {
         let mut best: Option<(Reached, Option<Aim>)> = None;
         let slowest = self.slowest(models);
-        let percentiles = TAILS_WITHIN.map(|wished| supported(models, wished));
         for since in Since::ALL {
             let mut is_within = |count: usize| {
                 let from_ns = count.checked_sub(1).map_or(u64::MAX, |last| slowest[last]);
@@ -160,7 +166,7 @@ impl Ahead {
                 let loops = replay_ahead(models, scenario, components, &self);
                 loops.iter().for_each(|one| ledger.add(&one.ledger));
                 let is_within = ledger.relative_energy() <= budget;
-                let reached = Reached::of(loops, percentiles);
+                let reached = Reached::of(loops, &percentiles);
                 // Of equals the first, which boosts least.
                 if is_within && best.as_ref().is_none_or(|best| reached < best.0) {
                     best = Some((reached, self.aim.clone()));
@@ -261,22 +267,24 @@ fn try_counts(all: usize, is_within: &mut impl FnMut(usize) -> bool) {
 /// percentile where two are as good as the same.
 #[derive(PartialEq, PartialOrd)]
 struct Reached {
-    /// Of each of `TAILS_WITHIN`, as a power.
-    about: [i64; 3],
-    ns: [u64; 3],
+    /// Of each percentile, as a power.
+    about: Vec<i64>,
+    ns: Vec<u64>,
 }
 
 impl Reached {
-    fn of(loops: Vec<Replayed>, percentiles: [f64; 3]) -> Self {
+    fn of(loops: Vec<Replayed>, percentiles: &[f64]) -> Self {
         let latencies = loops.into_iter().flat_map(|one| one.latencies_ns);
         let mut latencies: Vec<u64> = latencies.collect();
         latencies.sort_unstable();
-        let ns = percentiles.map(|percentile| {
-            let rank = rank(latencies.len() as u64, percentile);
+        let of = |percentile: &f64| {
+            let rank = rank(latencies.len() as u64, *percentile);
             let last = (rank as usize).checked_sub(1);
             last.map_or(0, |last| latencies[last])
-        });
-        let about = ns.map(|ns| (libm::log(ns.max(1) as f64) / ALIKE) as i64);
+        };
+        let ns: Vec<u64> = percentiles.iter().map(of).collect();
+        let power = |ns: &u64| (libm::log((*ns).max(1) as f64) / ALIKE) as i64;
+        let about = ns.iter().map(power).collect();
         Self { about, ns }
     }
 }

@@ -66,14 +66,17 @@ pub fn parse(text: &str, components: &Components) -> Result<Scenario, Expression
     let mut lever = ReplayedLever::default();
     let (mut budget, mut look_ns) = (Some(BUDGET_DEFAULT), LOOK_DEFAULT_NS);
     let policy = policy_place(text);
+    let driver = policy
+        .as_ref()
+        .map(|place| name_of(&text[place.value_from..]));
     for (from, change) in before_policy(text, policy).into_iter().flat_map(changes) {
         let parse = Change::of(text, from, change).map_err(|error| misnamed(error, components))?;
         let mut changed = vec![parse.name.to_owned()];
         match parse.name {
-            LATENCY => lever.latency_ns = parse.latency_ns(policy.is_some())?,
-            DOMAIN => lever.is_shared = parse.is_shared(policy.is_some())?,
-            BUDGET => budget = parse.budget(policy.is_some())?,
-            LOOK => look_ns = parse.look_ns(policy.is_some())?,
+            LATENCY => lever.latency_ns = parse.latency_ns(driver)?,
+            DOMAIN => lever.is_shared = parse.is_shared(driver)?,
+            BUDGET => budget = parse.budget(driver)?,
+            LOOK => look_ns = parse.look_ns(driver)?,
             _ => changed = parse.apply(&mut scenario, components)?,
         }
         if changed.iter().any(|one| seen.contains(one)) {
@@ -88,7 +91,6 @@ pub fn parse(text: &str, components: &Components) -> Result<Scenario, Expression
         only_policy(text, from)?;
         let (name, settings) = policy.split_once(':').unwrap_or((policy, ""));
         if name == shedding::NAME {
-            // It moves no lever, so what is said of one says nothing to it.
             let own = Shedding::parse(settings);
             let own = own.map_err(|(at, problem)| (name.len() + 1 + at, problem));
             scenario.shedding = Some(own.map_err(|error| of_policy(text, from, error))?);
@@ -103,6 +105,11 @@ pub fn parse(text: &str, components: &Components) -> Result<Scenario, Expression
         });
     }
     Ok(scenario)
+}
+
+/// The name of a policy with its settings.
+fn name_of(policy: &str) -> &str {
+    policy.split(':').next().unwrap_or("").trim()
 }
 
 /// That no second policy follows the one that begins at this byte.

@@ -63,6 +63,25 @@ pub enum ExpressionError {
     },
 }
 
+impl ExpressionError {
+    /// The same of the text that another was written for: what is beyond this position of the
+    /// other is so many characters further on in this one.
+    pub(crate) fn in_text(mut self, whole: &str, beyond: usize, further: usize) -> Self {
+        let (Self::Empty { text, at }
+        | Self::NoValue { text, at, .. }
+        | Self::Unknown { text, at, .. }
+        | Self::Ambiguous { text, at, .. }
+        | Self::Value { text, at, .. }
+        | Self::Policy { text, at, .. }
+        | Self::Twice { text, at, .. }) = &mut self;
+        whole.clone_into(text);
+        if *at > beyond {
+            *at += further;
+        }
+        self
+    }
+}
+
 /// What is said of the nearest names.
 fn nearest(suggestions: &[String]) -> String {
     if suggestions.is_empty() {

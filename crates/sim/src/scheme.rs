@@ -24,10 +24,11 @@ pub enum Scheme {
     /// Peak speed while the loop works and a request is open that would be in the tail at base
     /// speed: nobody can know that live.
     Oracle {
-        /// Where the tail begins.
-        tail: f64,
-        /// Instead: where it must begin so that all of this energy is used and no more, by that of
-        /// the same time at base speed.
+        /// Where the tail begins, 99 if nothing is said; with an energy the percentile that comes
+        /// out shortest, 99.9 if nothing is said.
+        tail: Option<f64>,
+        /// The tail begins where as much of this energy is used as shortens that percentile most
+        /// and no more, by that of the same time at base speed.
         energy: Option<f64>,
     },
     /// Adrenaline as the paper compares with it (VEE'19, section 7.2): peak speed while a request
@@ -103,7 +104,8 @@ pub(crate) struct SchemeError {
 const ORACLE: &str = "oracle";
 const ADRENALINE: &str = "adrenaline";
 const RUBIK: &str = "rubik";
-const TAIL: f64 = 99.0;
+/// Where a tail begins that nothing is said of.
+pub(crate) const TAIL: f64 = 99.0;
 /// As the paper has it.
 const TAIL_OF_RUBIK: f64 = 99.9;
 /// Budgets that are taken.
@@ -121,7 +123,7 @@ impl Scheme {
         let (name, settings) = text.split_once(':').unwrap_or((text, ""));
         let known = match name {
             ORACLE => Self::Oracle {
-                tail: TAIL,
+                tail: None,
                 energy: None,
             },
             ADRENALINE => Self::Adrenaline {
@@ -147,30 +149,17 @@ impl Scheme {
         for setting in settings.split(',').filter(|_| !settings.is_empty()) {
             scheme.set(name, setting, at)?;
             let key = setting.split('=').next().unwrap_or_default();
-            if let Some(problem) = scheme.contradiction(&seen, key) {
-                let is_unknown = false;
+            if seen.contains(&key) {
                 return Err(SchemeError {
                     at,
-                    problem,
-                    is_unknown,
+                    problem: format!("{key} is set twice"),
+                    is_unknown: false,
                 });
             }
             seen.push(key);
             at += setting.len() + 1;
         }
         Ok(scheme)
-    }
-
-    /// Why a setting cannot follow those before it.
-    fn contradiction(&self, seen: &[&str], key: &str) -> Option<String> {
-        if seen.contains(&key) {
-            return Some(format!("{key} is set twice"));
-        }
-        // As much of the tail as that energy is enough for, wherever that tail begins.
-        let other = seen
-            .first()
-            .filter(|_| matches!(self, Self::Oracle { .. }))?;
-        Some(format!("{ORACLE} goes by {other} or by {key}, not by both"))
     }
 
     fn set(&mut self, name: &str, setting: &str, at: usize) -> Result<(), SchemeError> {
@@ -183,16 +172,11 @@ impl Scheme {
         // Of one without a value, where it would be.
         let value_at = (at + key.len() + 1).min(at + setting.len());
         match (self, key) {
-            (
-                Self::Oracle { tail, .. }
-                | Self::Adrenaline { tail, .. }
-                | Self::Rubik { tail, .. },
-                "tail",
-            ) => {
-                let number = value.parse().ok().filter(|one| (50.0..100.0).contains(one));
-                let wrong =
-                    || format!("tail is \"{value}\", not a percentile from 50 to below 100");
-                *tail = number.ok_or_else(|| error(value_at, wrong()))?;
+            (Self::Oracle { tail, .. }, "tail") => {
+                *tail = Some(percentile(value).map_err(|problem| error(value_at, problem))?);
+            }
+            (Self::Adrenaline { tail, .. } | Self::Rubik { tail, .. }, "tail") => {
+                *tail = percentile(value).map_err(|problem| error(value_at, problem))?;
             }
             (Self::Oracle { energy, .. }, "energy") => {
                 let number = value.parse().ok().filter(|one| ENERGIES.contains(one));
@@ -239,13 +223,20 @@ impl Scheme {
     }
 }
 
+/// Where a tail begins.
+fn percentile(value: &str) -> Result<f64, String> {
+    let number = value.parse().ok().filter(|one| (50.0..100.0).contains(one));
+    number.ok_or_else(|| format!("tail is \"{value}\", not a percentile from 50 to below 100"))
+}
+
 impl fmt::Display for Scheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Policy(policy) => policy.fmt(f),
-            Self::Oracle { tail, energy } => match energy {
-                Some(energy) => write!(f, "{ORACLE}:energy={energy}"),
-                None => write!(f, "{ORACLE}:tail={tail}"),
+            Self::Oracle { tail, energy } => match (energy, tail) {
+                (Some(energy), Some(tail)) => write!(f, "{ORACLE}:energy={energy},tail={tail}"),
+                (Some(energy), None) => write!(f, "{ORACLE}:energy={energy}"),
+                (None, tail) => write!(f, "{ORACLE}:tail={}", tail.unwrap_or(TAIL)),
             },
             Self::Adrenaline { tail, types } => {
                 write!(f, "{ADRENALINE}:tail={tail},types={types}")
@@ -267,6 +258,7 @@ mod tests {
         for text in [
             "oracle:tail=99.9",
             "oracle:energy=1.05",
+            "oracle:energy=1.05,tail=99",
             "adrenaline:tail=95,types=3",
             "rubik:tail=99.9",
             "rubik:tail=99,target=12500us",
@@ -289,8 +281,7 @@ mod tests {
         assert_eq!(error("rubik:q=1"), (6, no_key));
         let twice = "tail is set twice".to_owned();
         assert_eq!(error("oracle:tail=99,tail=95"), (15, twice));
-        let both = "oracle goes by tail or by energy, not by both".to_owned();
-        assert_eq!(error("oracle:tail=99.9,energy=1.1"), (17, both));
+        assert_eq!(error("oracle:energy=1.1,tail=30").0, 23);
         assert!(Scheme::parse("gc-bost").unwrap_err().is_unknown);
     }
 }

@@ -14,44 +14,75 @@ const TYPES: &str = "types=";
 const ALL: &str = "n";
 const MOST: u32 = 1_000;
 
-/// Reads the scenarios of a text, each with the text that it would have alone.
+/// Reads the scenarios of a text, each with the text that it would have alone. An error is told of
+/// the text as it is, and not of one of those.
 pub fn parse_each(
     text: &str,
     components: &Components,
 ) -> Result<Vec<(String, Scenario)>, ExpressionError> {
     let routes = components.routes().len() as u32 - 1;
-    let texts = match swept(text, routes) {
-        Some(texts) => texts,
-        None => vec![text.to_owned()],
+    let Some(swept) = Swept::of(text, routes) else {
+        let scenario = parse(text, components)?;
+        return Ok(vec![(text.to_owned(), scenario)]);
     };
-    let each = texts.into_iter().map(|text| {
-        let scenario = parse(&text, components)?;
-        Ok((text, scenario))
+    let each = (swept.least..=swept.most).map(|types| {
+        let alone = swept.with(types);
+        let scenario = parse(&alone, components).map_err(|error| swept.told(error, types))?;
+        Ok((alone, scenario))
     });
     each.collect()
 }
 
-/// The texts, where there is a range of types in this one.
-fn swept(text: &str, routes: u32) -> Option<Vec<String>> {
-    let policy = policy_place(text)?.value_from;
-    let is_swept = text[policy..].trim_start().starts_with(SWEPT);
-    let (at, _) = text[policy..]
-        .match_indices(TYPES)
-        .next()
-        .filter(|_| is_swept)?;
-    let from = policy + at + TYPES.len();
-    let value = text[from..].split(',').next()?;
-    let (least, most) = value.trim_end().split_once("..")?;
-    let least: u32 = least.parse().ok().filter(|one| *one >= 1)?;
-    let most: u32 = match most {
-        ALL => routes.max(least),
-        _ => most.parse().ok()?,
-    };
-    // More types than there are would only repeat the last.
-    let most = most.min(routes.max(least));
-    let (before, after) = (&text[..from], &text[from + value.len()..]);
-    let each = (least..=most.min(MOST)).map(|types| format!("{before}{types}{after}"));
-    Some(each.collect()).filter(|texts: &Vec<String>| !texts.is_empty())
+/// A range of types in a text.
+struct Swept<'a> {
+    text: &'a str,
+    before: &'a str,
+    range: &'a str,
+    after: &'a str,
+    least: u32,
+    most: u32,
+}
+
+impl<'a> Swept<'a> {
+    /// That of a text, where there is one.
+    fn of(text: &'a str, routes: u32) -> Option<Self> {
+        let policy = policy_place(text)?.value_from;
+        let is_swept = text[policy..].trim_start().starts_with(SWEPT);
+        let (at, _) = text[policy..]
+            .match_indices(TYPES)
+            .next()
+            .filter(|_| is_swept)?;
+        let from = policy + at + TYPES.len();
+        let range = text[from..].split(',').next()?;
+        let (least, most) = range.trim_end().split_once("..")?;
+        let least: u32 = least.parse().ok().filter(|one| *one >= 1)?;
+        let most: u32 = match most {
+            ALL => routes.max(least),
+            _ => most.parse().ok()?,
+        };
+        // More types than there are would only repeat the last.
+        let most = most.min(routes.max(least)).min(MOST);
+        let (before, after) = (&text[..from], &text[from + range.len()..]);
+        (least <= most).then_some(Self {
+            text,
+            before,
+            range,
+            after,
+            least,
+            most,
+        })
+    }
+
+    /// The text with so many types.
+    fn with(&self, types: u32) -> String {
+        format!("{}{types}{}", self.before, self.after)
+    }
+
+    /// What is wrong with the text with so many types, of the text as it is.
+    fn told(&self, error: ExpressionError, types: u32) -> ExpressionError {
+        let longer = self.range.chars().count() - types.to_string().len();
+        error.in_text(self.text, self.before.chars().count() + 1, longer)
+    }
 }
 
 #[cfg(test)]
@@ -91,5 +122,25 @@ mod tests {
             assert!(told.contains("or a range of them (1..4, 1..n)"), "{told}");
             assert!(told.contains("at position 25 of"), "{told}");
         }
+    }
+
+    #[test]
+    fn what_is_wrong_beside_a_range_is_told_of_what_was_written() {
+        let of = |text: &str| {
+            let error = parse_each(text, &Components::new()).expect_err("it is refused");
+            error.to_string()
+        };
+        let beyond = "policy=adrenaline:types=1..4,tail=5";
+        let told = of(beyond);
+        assert!(
+            told.contains(&format!("at position 35 of `{beyond}`")),
+            "{told}"
+        );
+        let before = "gc=x,policy=adrenaline:types=1..4";
+        let told = of(before);
+        assert!(
+            told.contains(&format!("at position 4 of `{before}`")),
+            "{told}"
+        );
     }
 }

@@ -12,6 +12,7 @@ use super::{
 use crate::components::Components;
 use crate::expression_error::{ExpressionError, SUGGESTED, nearest_of};
 use crate::scenario::{Scenario, WorkFactors};
+use crate::shedding;
 
 /// One change, not understood yet.
 pub(super) struct Change<'t> {
@@ -164,23 +165,27 @@ impl<'t> Change<'t> {
         }
     }
 
-    /// What is of the lever of a policy takes one.
-    fn takes_policy(&self, has_policy: bool) -> Result<(), ExpressionError> {
-        if has_policy {
-            return Ok(());
-        }
+    /// What is said of a lever takes a policy that moves one.
+    fn takes_lever(&self, policy: Option<&str>) -> Result<(), ExpressionError> {
         let name = self.name;
+        let problem = match policy {
+            None => format!("`{name}` is of a policy, and there is no policy"),
+            Some(shedding::NAME) => {
+                format!("`{name}` is of a lever, and {} moves none", shedding::NAME)
+            }
+            Some(_) => return Ok(()),
+        };
         Err(ExpressionError::Policy {
             text: self.text.to_owned(),
             at: self.name_at,
-            problem: format!("`{name}` is of a policy, and there is no policy"),
+            problem,
             suggestions: Vec::new(),
         })
     }
 
     /// Whether all loops have one lever.
-    pub(super) fn is_shared(&self, has_policy: bool) -> Result<bool, ExpressionError> {
-        self.takes_policy(has_policy)?;
+    pub(super) fn is_shared(&self, policy: Option<&str>) -> Result<bool, ExpressionError> {
+        self.takes_lever(policy)?;
         match self.value {
             SHARED => Ok(true),
             OWN => Ok(false),
@@ -189,8 +194,8 @@ impl<'t> Change<'t> {
     }
 
     /// What looking may cost, as a share; in per cent, as `boost --budget` has it.
-    pub(super) fn budget(&self, has_policy: bool) -> Result<Option<f64>, ExpressionError> {
-        self.takes_policy(has_policy)?;
+    pub(super) fn budget(&self, policy: Option<&str>) -> Result<Option<f64>, ExpressionError> {
+        self.takes_lever(policy)?;
         if self.value == NONE {
             return Ok(None);
         }
@@ -202,14 +207,14 @@ impl<'t> Change<'t> {
     }
 
     /// CPU time of a look.
-    pub(super) fn look_ns(&self, has_policy: bool) -> Result<u64, ExpressionError> {
-        self.takes_policy(has_policy)?;
+    pub(super) fn look_ns(&self, policy: Option<&str>) -> Result<u64, ExpressionError> {
+        self.takes_lever(policy)?;
         self.duration_ns(&LOOKS_NS, "a duration from 100ns to 1ms, such as 15us")
     }
 
     /// Of the lever of a policy.
-    pub(super) fn latency_ns(&self, has_policy: bool) -> Result<u64, ExpressionError> {
-        self.takes_policy(has_policy)?;
+    pub(super) fn latency_ns(&self, policy: Option<&str>) -> Result<u64, ExpressionError> {
+        self.takes_lever(policy)?;
         self.duration_ns(&LATENCIES_NS, "a duration from 0ns to 1s, such as 20us")
     }
 

@@ -49,9 +49,17 @@ fn components_are_found_by_name() {
 
 #[test]
 fn who_is_turned_away_is_a_policy_without_a_lever() {
-    let all = parsed("gc=0.5,latency=1ms,policy=gci:collections=all");
+    let all = parsed("gc=0.5,policy=gci:collections=all");
     assert_eq!((all.shedding, all.drive), (Some(Shedding::All), None));
     assert_eq!(parsed("policy=gci").shedding, Some(Shedding::Full));
+    for lever in ["latency=1ms", "domain=shared", "budget=2", "look=20us"] {
+        let text = format!("gc=0.5,{lever},policy=gci");
+        let told = error(&text);
+        assert!(
+            told.contains("of a lever, and gci moves none, at position 8"),
+            "{told}"
+        );
+    }
     let told = error("gc=0.5,policy=gci:collections=young");
     assert!(
         told.contains("collections is \"young\", not full or all"),
@@ -76,10 +84,16 @@ fn a_policy_comes_last_and_keeps_its_commas() {
     assert_eq!(
         oracle.scheme,
         Scheme::Oracle {
-            tail: 99.0,
+            tail: None,
             energy: None
         }
     );
+    let oracle = parsed("policy=oracle:energy=1.1,tail=99").drive;
+    let spends = Scheme::Oracle {
+        tail: Some(99.0),
+        energy: Some(1.1),
+    };
+    assert_eq!(oracle.expect("a policy").scheme, spends);
     assert_eq!(
         error("gc=0.7,policy=gc-bost"),
         "unknown policy `gc-bost`, at position 15 of `gc=0.7,policy=gc-bost`; \

@@ -37,6 +37,11 @@ const CASES = [
   [['whatif', '.', '--domain', 'own'], 64, 'bobtail: --domain goes with --policy (own)'],
   [['whatif', '.', '--budget', '2'], 64, 'bobtail: --budget goes with --policy (2)'],
   [['whatif', '.', '--look', '9us'], 64, 'bobtail: --look goes with --policy (9us)'],
+  [
+    ['whatif', '.', '--policy', 'gci', '--look', '9us'],
+    64,
+    'bobtail: --look goes with --policy that moves a lever (9us)',
+  ],
   [['whatif', '.', '--latencies'], 64, 'bobtail: --latencies goes with --json'],
   [['record', '--', 'no-such-command'], 127, 'bobtail: command not found (no-such-command)'],
   [['record', '--', './plain'], 126, 'bobtail: cannot run: permission denied (./plain)'],

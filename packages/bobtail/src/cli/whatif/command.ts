@@ -32,9 +32,14 @@ Policies that know what no sensor tells, or move no lever:
   oracle:tail=99 oracle:energy=1.1 adrenaline:types=1..n rubik:target=20ms gci
 docs/guide/what-if.md explains them, and what a replay cannot know.`;
 
+/** All but `gci`, which turns requests away. */
+function movesLever(policy: string): boolean {
+  return !/^\s*gci\b/.test(policy);
+}
+
 /** A policy in the language of changes, with what its lever is like, and how often it looks. */
 function policyScenario(policy: string, flags: WhatIfFlags): string {
-  const { latency, domain, budget, look } = flags;
+  const { latency, domain, budget, look } = movesLever(policy) ? flags : {};
   const lever = Object.entries({ latency, domain, budget, look }).filter(
     ([, value]) => value !== undefined,
   );
@@ -78,8 +83,10 @@ export function addWhatIf(program: Command): void {
     .action(async (folder: string, flags: WhatIfFlags) => {
       for (const name of ['latency', 'domain', 'budget', 'look'] as const) {
         const value = flags[name];
-        if (value !== undefined && !asked.some(({ kind }) => kind === 'policy')) {
-          throw new Failure('usage', `--${name} goes with --policy`, value);
+        const goesWith = asked.filter(({ kind }) => kind === 'policy');
+        if (value !== undefined && !goesWith.some(({ text }) => movesLever(text))) {
+          const of = goesWith.length > 0 ? ' that moves a lever' : '';
+          throw new Failure('usage', `--${name} goes with --policy${of}`, value);
         }
       }
       if (flags.latencies && !flags.json)
