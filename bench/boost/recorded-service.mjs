@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { BARE, MAIN } from '../harness/bobtail.mjs';
 import { descendants, LOAD_CORE, SERVER_CORE } from '../harness/cpu.mjs';
 import { Connections } from '../harness/open-loop.mjs';
+import { probeAside } from './drivers.mjs';
 import { Running } from './running.mjs';
 import { CONNECTIONS, Service, scriptOf, serviceEnv } from './service.mjs';
 
@@ -28,10 +29,12 @@ const TURNS = 'turns.json';
  * A command of Node on the servers' core, under `bobtail record` into the folder `out`, which is on
  * the load's.
  */
-export function startRecorded(args, { env, node, out }) {
+export async function startRecorded(args, { env, node, out }) {
   const command = ['taskset', '-c', String(SERVER_CORE), node, ...args];
   const recorder = [MAIN, 'record', ...BARE, '--out', out, '--', ...command];
-  return Running.start(recorder, { env, core: LOAD_CORE });
+  const running = await Running.start(recorder, { env, core: LOAD_CORE });
+  probeAside(running.child.pid);
+  return running;
 }
 
 /** A service under `bobtail record`, into `folder`, which is there only when it is whole. */
