@@ -1,4 +1,5 @@
-// Lets those who decide and move the lever go before all that has a core with them.
+// Lets those who decide and move the lever, and the probe's threads in a service that is recorded,
+// go before all that has a core with them.
 //
 // On two CPUs they share one with the load, the databases and V8's helpers, of which these two go
 // before the load (`databases.mjs`). Behind them a tenth of the looks came 0.6 to 1 ms late and a
@@ -10,13 +11,13 @@ import { commandOf, descendants, LOAD_CORE, pinThread, threadsOf } from '../harn
 /** Of the real-time class: that of the databases is 2. */
 const PRIORITY = '3';
 /** By their names: the thread of the probe that looks, and who has the lever in his hand. */
-const THREADS = new Set(['bobtail-act', 'bobtaild']);
+const DRIVERS = new Set(['bobtail-act', 'bobtaild']);
 /** Of the probe in a service that is recorded. */
 const OF_PROBE = new Set(['bobtail-mapper', 'bobtail-watch', 'bobtail-ready']);
 
 /** Of a process and all that it started; how many there are, which is none where it was refused. */
 export function driversFirst(pid) {
-  const own = threadsNamed(THREADS, pid);
+  const own = threadsNamed(DRIVERS, pid);
   own.forEach(first);
   return own.length;
 }

@@ -29,12 +29,10 @@ const TURNS = 'turns.json';
  * A command of Node on the servers' core, under `bobtail record` into the folder `out`, which is on
  * the load's.
  */
-export async function startRecorded(args, { env, node, out }) {
+export function startRecorded(args, { env, node, out }) {
   const command = ['taskset', '-c', String(SERVER_CORE), node, ...args];
   const recorder = [MAIN, 'record', ...BARE, '--out', out, '--', ...command];
-  const running = await Running.start(recorder, { env, core: LOAD_CORE });
-  probeAside(running.child.pid);
-  return running;
+  return Running.start(recorder, { env, core: LOAD_CORE });
 }
 
 /** A service under `bobtail record`, into `folder`, which is there only when it is whole. */
@@ -47,6 +45,7 @@ export class RecordedService extends Service {
     const listeningMs = performance.now();
     try {
       const connections = await Connections.open(running.port, CONNECTIONS);
+      probeAside(running.child.pid);
       const told = { part, folder, running, listeningMs, connections };
       return Object.assign(new RecordedService(), told);
     } catch (error) {

@@ -135,7 +135,7 @@ fn scheme(text: &str, from: usize, policy: &str) -> Result<Scheme, ExpressionErr
         if !error.is_unknown {
             return of_policy(text, from, (error.at, error.problem));
         }
-        let name = policy.split(':').next().unwrap_or("");
+        let name = name_of(policy);
         if let Some((first, rest)) = name.split_once(',') {
             let problem = format!("a policy comes last: write {rest},{POLICY}={first}");
             return of_policy(text, from, (first.len(), problem));

@@ -3,6 +3,8 @@
 //! How many types the VEE'19 paper boosted for it does not say, so that the answer is a row of
 //! them; the language of changes itself stays one of single scenarios.
 
+use std::ops::Range;
+
 use crate::components::Components;
 use crate::expression::{parse, policy_place};
 use crate::expression_error::ExpressionError;
@@ -36,9 +38,8 @@ pub fn parse_each(
 /// A range of types in a text.
 struct Swept<'a> {
     text: &'a str,
-    before: &'a str,
-    range: &'a str,
-    after: &'a str,
+    /// The bytes of the range.
+    place: Range<usize>,
     least: u32,
     most: u32,
 }
@@ -62,12 +63,9 @@ impl<'a> Swept<'a> {
         };
         // More types than there are would only repeat the last.
         let most = most.min(routes.max(least)).min(MOST);
-        let (before, after) = (&text[..from], &text[from + range.len()..]);
         (least <= most).then_some(Self {
             text,
-            before,
-            range,
-            after,
+            place: from..from + range.len(),
             least,
             most,
         })
@@ -75,13 +73,16 @@ impl<'a> Swept<'a> {
 
     /// The text with so many types.
     fn with(&self, types: u32) -> String {
-        format!("{}{types}{}", self.before, self.after)
+        let Range { start, end } = self.place;
+        format!("{}{types}{}", &self.text[..start], &self.text[end..])
     }
 
     /// What is wrong with the text with so many types, of the text as it is.
     fn told(&self, error: ExpressionError, types: u32) -> ExpressionError {
-        let longer = self.range.chars().count() - types.to_string().len();
-        error.in_text(self.text, self.before.chars().count() + 1, longer)
+        let before = &self.text[..self.place.start];
+        let range = &self.text[self.place.clone()];
+        let longer = range.chars().count() - types.to_string().len();
+        error.in_text(self.text, before.chars().count() + 1, longer)
     }
 }
 
