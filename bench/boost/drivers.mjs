@@ -1,12 +1,21 @@
 // Lets those who decide and move the lever, and the probe's threads in a service that is recorded,
-// go before all that has a core with them.
+// go before all that has a core with them, and the recorder after it.
 //
 // On two CPUs they share one with the load, the databases and V8's helpers, of which these two go
 // before the load (`databases.mjs`). Behind them a tenth of the looks came 0.6 to 1 ms late and a
 // hundredth 4 to 6, so that boosts began late and lasted for longer than anybody wanted; before
 // them it is 0.06 and 0.12 ms. A service that is worth a boost has a core to spare for that.
 import { execFileSync } from 'node:child_process';
-import { commandOf, descendants, LOAD_CORE, pinThread, threadsOf } from '../harness/cpu.mjs';
+import {
+  commandOf,
+  descendants,
+  LOAD_CORE,
+  onlyWhenIdle,
+  pin,
+  pinThread,
+  SERVER_CORE,
+  threadsOf,
+} from '../harness/cpu.mjs';
 
 /** Of the real-time class: that of the databases is 2. */
 const PRIORITY = '3';
@@ -31,6 +40,15 @@ export function probeAside(pid) {
     pinThread(thread, LOAD_CORE);
     first(thread);
   }
+}
+
+/**
+ * Has the recorder work while nobody wants the core of the servers: on the load's it went before
+ * the load, so that what was due meanwhile came at once, in no arm but his.
+ */
+export function recorderLast(pid) {
+  pin(pid, SERVER_CORE);
+  threadsOf(pid).forEach(onlyWhenIdle);
 }
 
 function threadsNamed(names, pid) {

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { BARE, MAIN } from '../harness/bobtail.mjs';
 import { descendants, LOAD_CORE, SERVER_CORE } from '../harness/cpu.mjs';
 import { Connections } from '../harness/open-loop.mjs';
-import { probeAside } from './drivers.mjs';
+import { probeAside, recorderLast } from './drivers.mjs';
 import { Running } from './running.mjs';
 import { CONNECTIONS, Service, scriptOf, serviceEnv } from './service.mjs';
 
@@ -26,8 +26,8 @@ const BEFORE_FIRST_MS = 500;
 const TURNS = 'turns.json';
 
 /**
- * A command of Node on the servers' core, under `bobtail record` into the folder `out`, which is on
- * the load's.
+ * A command of Node on the servers' core, under `bobtail record` into the folder `out`, which begins
+ * on the load's.
  */
 export function startRecorded(args, { env, node, out }) {
   const command = ['taskset', '-c', String(SERVER_CORE), node, ...args];
@@ -46,6 +46,7 @@ export class RecordedService extends Service {
     try {
       const connections = await Connections.open(running.port, CONNECTIONS);
       probeAside(running.child.pid);
+      recorderLast(running.child.pid);
       const told = { part, folder, running, listeningMs, connections };
       return Object.assign(new RecordedService(), told);
     } catch (error) {
@@ -60,7 +61,7 @@ export class RecordedService extends Service {
     return Promise.resolve(UNDRIVEN);
   }
 
-  /** Without the recorder, which is on the load's core. */
+  /** Without the recorder, which is not there live. */
   pids() {
     return descendants(this.running.child.pid);
   }

@@ -49,7 +49,11 @@ const results = [];
 try {
   for (const cause of names) {
     const expected = await expectations(cause);
-    if (expected.needs?.some((name) => name in services.missing)) continue;
+    const missing = expected.needs?.find((name) => name in services.missing);
+    if (missing !== undefined) {
+      results.push({ run: cause, refused: `not recorded: ${services.missing[missing]}` });
+      continue;
+    }
     for (const run of runs(cause, expected)) {
       const environment = { ...services.environment, ...run.environment };
       const all = await recorded({ ...run, node: values.node, environment }, ({ folder }) => {

@@ -46,14 +46,10 @@ function record(out, { service, load, env }) {
 }
 
 /** A change as `--set` takes it. */
-async function changeOf({ component, factor, measured, from, cell }, round) {
-  if (measured === undefined) return `${component}=${factor}`;
-  const [before, after] = await Promise.all(
-    [from, cell].map((name) => {
-      return meansOf(recordingOf(round, name), (route) => route.endsWith(measured));
-    }),
-  );
-  return `${component}=${(after.execNs / before.execNs).toFixed(3)}`;
+async function changeOf({ component, factor, route, addedMs, from }, round) {
+  if (route === undefined) return `${component}=${factor}`;
+  const { execNs } = await meansOf(recordingOf(round, from), (one) => one.endsWith(route));
+  return `${component}=${(1 + (addedMs * 1e6) / execNs).toFixed(3)}`;
 }
 
 /** What a cell was like, and what the changes would bring that are predicted from it. */
