@@ -6,6 +6,7 @@ import { energyOf, pooled } from './cells.mjs';
 
 /** Percentiles that are compared. */
 export const TAILS = [99.9, 99];
+const UNTOLD = TAILS.map(() => null);
 
 /** One round of an arm by its `bucket:count` pairs, as the comparison of rounds takes it. */
 export function toRound(latencies) {
@@ -28,8 +29,11 @@ export function tailRatios(before, after) {
 /** An arm beside the base in the rounds that both have. */
 export async function compared(base, own) {
   const rounds = base.map(({ round }) => round).filter((n) => own.some(({ round }) => round === n));
-  const of = (cells, figure) => {
-    return rounds.map((n) => toRound(cells.find(({ round }) => round === n)[figure]));
+  const inRound = (cells, n) => cells.find(({ round }) => round === n);
+  const of = (cells, figure) => rounds.map((n) => toRound(inRound(cells, n)[figure]));
+  const ratiosByRound = (figure) => {
+    const both = rounds.map((n) => [base, own].map((cells) => inRound(cells, n)[figure]));
+    return both.map((two) => (two.includes(undefined) ? UNTOLD : tailRatios(...two)));
   };
   // Older runs have kept no others than those of fast turns, as the load saw them.
   const figures = ['latencies', 'latenciesOfAllTurns', 'latenciesAtService'];
@@ -47,9 +51,11 @@ export async function compared(base, own) {
     percentiles: fast.percentiles,
     ofAllTurns: { percentiles: all.percentiles },
     atService: { percentiles: atService.percentiles },
-    byRound: rounds.map((n) => {
-      const of = (cells) => cells.find(({ round }) => round === n).latencies;
-      return tailRatios(of(base), of(own));
+    byRound: ratiosByRound('latencies'),
+    byRoundAtService: ratiosByRound('latenciesAtService'),
+    premiumByRound: rounds.map((n) => {
+      const [premium, ofBase] = [own, base].map((cells) => energyOf(inRound(cells, n)) - 1);
+      return premium / ofBase;
     }),
     energy: mean(energyOf),
     boosted: mean((cell) => cell.boostedShare),

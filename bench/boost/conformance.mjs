@@ -10,6 +10,10 @@ const LIVE = {
   load: ({ percentiles }) => percentiles,
   service: ({ atService }) => atService.percentiles,
 };
+const LIVE_BY_ROUND = {
+  load: ({ byRound }) => byRound,
+  service: ({ byRoundAtService }) => byRoundAtService,
+};
 
 /**
  * Of services as `[name, results by arm]`, each result as `compared` tells it: `{service, arm,
@@ -77,22 +81,24 @@ function meanOf(found, arm, percentile) {
  * By scheme, of what `conformance` told, how far predictions are off round by round: `{arm,
  * percentile, rounds, median, low, high}`, the median over rounds, with its 95 % interval, of the
  * predicted ratio by the live one of the same round and service (1.1 is a tail 10 % too long).
- * Rounds differ by the minute that they had, which both share.
+ * Rounds differ by the minute that they had, which both share, and one that was spoiled decides no
+ * median. `at` is where live percentiles were measured, as in `conformance`.
  */
-export function offByRound(found) {
+export function offByRound(found, at = 'load') {
   const arms = [...new Set(found.map(({ arm }) => arm))];
   return arms.flatMap((arm) => {
     const own = found.filter((one) => one.arm === arm && one.predicted?.byRound !== undefined);
     return TAILS.map((percentile, tail) => {
-      const offs = own.flatMap((one) => offsOf(one, tail));
+      const offs = own.flatMap((one) => offsOf(one, at, tail));
       return { arm, percentile, rounds: offs.length, ...medianInterval(offs) };
     });
   });
 }
 
-function offsOf({ predicted, result: { numbers, byRound } }, tail) {
-  return numbers.flatMap((round, index) => {
-    const [told, live] = [predicted.byRound.get(round)?.[tail], byRound[index][tail]];
+function offsOf({ predicted, result }, at, tail) {
+  const ofLive = LIVE_BY_ROUND[at](result);
+  return result.numbers.flatMap((round, index) => {
+    const [told, live] = [predicted.byRound.get(round)?.[tail], ofLive[index][tail]];
     return told == null || live === null ? [] : [told / live];
   });
 }

@@ -67,7 +67,14 @@ test('how far predictions are off is told of rounds that have both', () => {
   assert.deepEqual([p999.rounds, p99.rounds], [3, 2]);
   assert.ok(Math.abs(p999.median - 1.2) < 1e-9 && p999.low < 0.81 && p999.high > 1.49);
   assert.ok(Math.abs(p99.median - 1.25) < 1e-9);
+  for (const one of found) {
+    one.result.byRoundAtService = one.result.byRound.map((ratios) => ratios.map((r) => 2 * r));
+  }
+  assert.ok(Math.abs(offByRound(found, 'service')[0].median - 0.6) < 1e-9);
 });
+
+/** All four services, the present `deadline`, who records out of the way; some rounds spoiled. */
+const ALL_FOUR = fileURLToPath(new URL('../runs/2026-11-28-boost-15', import.meta.url));
 
 /** What is predicted and came live, by service and arm. */
 let kept;
@@ -141,4 +148,18 @@ test('where the service is measured p99 and p99.9 of all schemes come as predict
   const schemes = byScheme(told);
   assert.equal(schemes.length, 12);
   for (const one of schemes) assert.equal(one.isWithin, true, JSON.stringify(one));
+});
+
+test('of four services round by round both policies come as predicted at the service', async () => {
+  const told = await foundIn(ALL_FOUR, 'service');
+  assert.equal(told.length, 8);
+  assertEnergies(told, 0.0075);
+  const offs = offByRound(told, 'service');
+  assert.deepEqual(
+    offs.map(({ rounds }) => rounds),
+    [32, 32, 32, 32],
+  );
+  for (const one of offs) assert.ok(one.low < 1 && one.high > 1, JSON.stringify(one));
+  // The intervals are not so wide that anything would be in them.
+  for (const one of offs) assert.ok(one.high - one.low < 0.5, JSON.stringify(one));
 });

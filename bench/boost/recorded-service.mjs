@@ -26,8 +26,8 @@ const BEFORE_FIRST_MS = 500;
 const TURNS = 'turns.json';
 
 /**
- * A command of Node on the servers' core, under `bobtail record` into the folder `out`, which begins
- * on the load's.
+ * A command of Node on the servers' core, under `bobtail record` into the folder `out`; that is at
+ * first on the load's.
  */
 export function startRecorded(args, { env, node, out }) {
   const command = ['taskset', '-c', String(SERVER_CORE), node, ...args];

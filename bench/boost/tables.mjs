@@ -9,6 +9,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
+import { medianInterval } from '../harness/statistics.mjs';
 import { ARMS, BASE, SERVICES } from './arms.mjs';
 import { cellsInAll, energyOf } from './cells.mjs';
 import { compared, TAILS } from './compared.mjs';
@@ -160,8 +161,10 @@ async function oursTable(all) {
   process.stdout.write('\n### deadline beside Combined\n\n');
   const tails = ['p99.9 less', 'p99 less', 'all turns: p99.9', 'p99'];
   head('service', 'scheme', ...tails, 'energy*, of Combined');
+  const results = [];
   for (const [service, [theirs, ours], scheme] of pairs) {
     const result = await compared(theirs, ours);
+    results.push({ scheme, result });
     const told = [reduction, reductionOfAll].flatMap((one) => {
       return TAILS.map((tail) => one(result, tail));
     });
@@ -171,6 +174,31 @@ async function oursTable(all) {
     });
     row(service, scheme, ...told, energies.map((one) => one.toFixed(3)).join(', '));
   }
+  oursByRoundTable(results);
+}
+
+/** The same round by round, over all services: one round that was spoiled decides no median. */
+function oursByRoundTable(results) {
+  process.stdout.write('\n### The same round by round, by Combined: median, 95 % of it\n\n');
+  const places = ['load', 'service'].flatMap((at) => TAILS.map((tail) => `${at}: p${tail}`));
+  head('scheme', 'rounds', ...places, "of Combined's energy beyond the base's", 'rounds cheaper');
+  for (const scheme of new Set(results.map((one) => one.scheme))) {
+    const own = results.filter((one) => one.scheme === scheme).map(({ result }) => result);
+    const figures = ['byRound', 'byRoundAtService'].flatMap((name) => {
+      return TAILS.map((_, tail) => own.flatMap((one) => one[name].map((both) => both[tail])));
+    });
+    const premiums = own.flatMap(({ premiumByRound }) => premiumByRound);
+    const told = [...figures, premiums].map(medianAndInterval);
+    const cheaper = premiums.filter((one) => one < 1).length;
+    row(scheme, premiums.length, ...told, `${cheaper} of ${premiums.length}`);
+  }
+}
+
+function medianAndInterval(list) {
+  const told = list.filter((one) => one !== null);
+  if (told.length === 0) return '–';
+  const { median, low, high } = medianInterval(told);
+  return `${median.toFixed(2)} (${low.toFixed(2)} to ${high.toFixed(2)})`;
 }
 
 /** Where it cannot be told, neither. */
@@ -206,7 +234,7 @@ async function conformanceTable(told, at, title) {
     row(service, arm, predicted.recordings, ...cells, ...energies);
   }
   schemeTable(byScheme(found));
-  if (at === 'load') offTable(offByRound(found));
+  offTable(offByRound(found, at));
 }
 
 /** What is left where both had the same minutes. */
