@@ -50,13 +50,11 @@ export async function compared(base, own) {
     pooled: pooled(own),
     percentiles: fast.percentiles,
     ofAllTurns: { percentiles: all.percentiles },
-    atService: { percentiles: atService.percentiles },
     byRound: ratiosByRound('latencies'),
-    byRoundAtService: ratiosByRound('latenciesAtService'),
-    premiumByRound: rounds.map((n) => {
-      const [premium, ofBase] = [own, base].map((cells) => energyOf(inRound(cells, n)) - 1);
-      return premium / ofBase;
-    }),
+    atService: {
+      percentiles: atService.percentiles,
+      byRound: ratiosByRound('latenciesAtService'),
+    },
     energy: mean(energyOf),
     boosted: mean((cell) => cell.boostedShare),
     perS: mean((cell) => cell.boosts / (cell.ranNs / 1e9)),

@@ -6,13 +6,9 @@ import { TAILS } from './compared.mjs';
 import { predictions } from './predicted.mjs';
 
 /** Where live latencies were measured: the load has what it waited for on its own core, too. */
-const LIVE = {
-  load: ({ percentiles }) => percentiles,
-  service: ({ atService }) => atService.percentiles,
-};
-const LIVE_BY_ROUND = {
-  load: ({ byRound }) => byRound,
-  service: ({ byRoundAtService }) => byRoundAtService,
+export const LIVE = {
+  load: (result) => result,
+  service: ({ atService }) => atService,
 };
 
 /**
@@ -31,7 +27,7 @@ export async function conformance(services, folder, at = 'load') {
   return Promise.all(
     cells.map(async (cell) => {
       const predicted = await predict(cell.service, cell.arm);
-      const live = LIVE[at](cell.result);
+      const live = LIVE[at](cell.result).percentiles;
       const tails = TAILS.map((percentile) => outcome(predicted, live, percentile));
       return { ...cell, live, predicted, tails };
     }),
@@ -96,9 +92,9 @@ export function offByRound(found, at = 'load') {
 }
 
 function offsOf({ predicted, result }, at, tail) {
-  const ofLive = LIVE_BY_ROUND[at](result);
+  const { byRound } = LIVE[at](result);
   return result.numbers.flatMap((round, index) => {
-    const [told, live] = [predicted.byRound.get(round)?.[tail], ofLive[index][tail]];
+    const [told, live] = [predicted.byRound.get(round)?.[tail], byRound[index][tail]];
     return told == null || live === null ? [] : [told / live];
   });
 }

@@ -13,7 +13,7 @@ import { medianInterval } from '../harness/statistics.mjs';
 import { ARMS, BASE, SERVICES } from './arms.mjs';
 import { cellsInAll, energyOf } from './cells.mjs';
 import { compared, TAILS } from './compared.mjs';
-import { byScheme, conformance, offByRound } from './conformance.mjs';
+import { byScheme, conformance, LIVE, offByRound } from './conformance.mjs';
 
 /** Tail reduction in per cent and normalised energy: VEE'19, Table 7 and section 7. */
 const PAPER_7 = {
@@ -164,14 +164,15 @@ async function oursTable(all) {
   const results = [];
   for (const [service, [theirs, ours], scheme] of pairs) {
     const result = await compared(theirs, ours);
-    results.push({ scheme, result });
     const told = [reduction, reductionOfAll].flatMap((one) => {
       return TAILS.map((tail) => one(result, tail));
     });
-    const energies = [ours, theirs].map((cells) => {
-      const shared = cells.filter(({ round }) => result.numbers.includes(round));
-      return shared.reduce((sum, cell) => sum + energyOf(cell), 0) / shared.length;
+    const byRound = [ours, theirs].map((cells) => {
+      return result.numbers.map((n) => energyOf(cells.find(({ round }) => round === n)));
     });
+    const premiums = byRound[0].map((energy, index) => (energy - 1) / (byRound[1][index] - 1));
+    results.push({ scheme, result, premiums });
+    const energies = byRound.map((all) => all.reduce((sum, one) => sum + one, 0) / all.length);
     row(service, scheme, ...told, energies.map((one) => one.toFixed(3)).join(', '));
   }
   oursByRoundTable(results);
@@ -180,24 +181,24 @@ async function oursTable(all) {
 /** The same round by round, over all services: one round that was spoiled decides no median. */
 function oursByRoundTable(results) {
   process.stdout.write('\n### The same round by round, by Combined: median, 95 % of it\n\n');
-  const places = ['load', 'service'].flatMap((at) => TAILS.map((tail) => `${at}: p${tail}`));
+  const places = Object.keys(LIVE).flatMap((at) => TAILS.map((tail) => `${at}: p${tail}`));
   head('scheme', 'rounds', ...places, "of Combined's energy beyond the base's", 'rounds cheaper');
   for (const scheme of new Set(results.map((one) => one.scheme))) {
-    const own = results.filter((one) => one.scheme === scheme).map(({ result }) => result);
-    const figures = ['byRound', 'byRoundAtService'].flatMap((name) => {
-      return TAILS.map((_, tail) => own.flatMap((one) => one[name].map((both) => both[tail])));
+    const own = results.filter((one) => one.scheme === scheme);
+    const figures = Object.values(LIVE).flatMap((liveOf) => {
+      const ratios = own.flatMap(({ result }) => liveOf(result).byRound);
+      return TAILS.map((_, tail) => ratios.map((both) => both[tail]).filter((one) => one !== null));
     });
-    const premiums = own.flatMap(({ premiumByRound }) => premiumByRound);
-    const told = [...figures, premiums].map(medianAndInterval);
+    const premiums = own.flatMap((one) => one.premiums);
+    const told = [...figures, premiums].map((list) => medianText(medianInterval(list)));
     const cheaper = premiums.filter((one) => one < 1).length;
     row(scheme, premiums.length, ...told, `${cheaper} of ${premiums.length}`);
   }
 }
 
-function medianAndInterval(list) {
-  const told = list.filter((one) => one !== null);
-  if (told.length === 0) return '–';
-  const { median, low, high } = medianInterval(told);
+/** As `medianInterval` tells it; of nothing a dash. */
+function medianText({ median, low, high }) {
+  if (low === undefined) return '–';
   return `${median.toFixed(2)} (${low.toFixed(2)} to ${high.toFixed(2)})`;
 }
 
@@ -246,11 +247,7 @@ function offTable(schemes) {
   head('scheme', 'rounds', ...TAILS.map((tail) => `p${tail}`));
   for (const arm of new Set(schemes.map((one) => one.arm))) {
     const tails = schemes.filter((one) => one.arm === arm);
-    const told = tails.map(({ rounds, median, low, high }) => {
-      const [middle, from, to] = [median, low, high].map((one) => one?.toFixed(2));
-      return rounds === 0 ? '–' : `${middle} (${from} to ${to})`;
-    });
-    row(arm, tails[0].rounds, ...told);
+    row(arm, tails[0].rounds, ...tails.map(medianText));
   }
 }
 
