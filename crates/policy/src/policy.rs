@@ -11,11 +11,12 @@ use crate::deadline::{self, Deadline};
 use crate::decision::{Decider, LeverFacts};
 use crate::error::{PolicyError, Problem};
 use crate::gc_boost::{self, GcBoost};
+use crate::in_turns::{self, InTurns};
 use crate::queue_boost::{self, QueueBoost};
 use crate::static_speed::{self, StaticSpeed};
 
 /// A policy with its settings; reads and writes as `name:key=value,…`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 #[non_exhaustive]
 pub enum Policy {
@@ -24,11 +25,13 @@ pub enum Policy {
     QueueBoost(QueueBoost),
     Combined(Combined),
     Deadline(Deadline),
+    /// Of these several, to compare them on one loop.
+    InTurns(InTurns),
 }
 
 type Parse = fn(Arguments<'_>) -> Result<Policy, PolicyError>;
 
-/// Every policy, by its name.
+/// Every policy that one would keep, by its name.
 const POLICIES: [(&str, Parse); 5] = [
     (static_speed::NAME, |text| {
         StaticSpeed::parse(text).map(Policy::Static)
@@ -51,7 +54,7 @@ const POLICIES: [(&str, Parse); 5] = [
 const REPLAY_ONLY: [&str; 4] = ["oracle", "adrenaline", "rubik", "gci"];
 
 impl Policy {
-    /// The names there are.
+    /// The names there are, but for `in-turns`, which only compares others.
     pub fn names() -> impl Iterator<Item = &'static str> {
         POLICIES.into_iter().map(|(name, _)| name)
     }
@@ -64,6 +67,7 @@ impl Policy {
             Self::QueueBoost(policy) => Box::new(policy.start()),
             Self::Combined(policy) => Box::new(policy.start(lever)),
             Self::Deadline(policy) => Box::new(policy.start(lever)),
+            Self::InTurns(policy) => Box::new(policy.start(lever)),
         }
     }
 }
@@ -75,6 +79,7 @@ impl FromStr for Policy {
         let arguments = Arguments::of(text);
         match POLICIES.iter().find(|(name, _)| *name == arguments.name) {
             Some((_, parse)) => parse(arguments),
+            None if arguments.name == in_turns::NAME => InTurns::parse(text).map(Self::InTurns),
             None => {
                 let name = arguments.name.to_owned();
                 let known = Self::names().collect::<Vec<_>>().join(", ");
@@ -111,6 +116,7 @@ impl fmt::Display for Policy {
             Self::QueueBoost(policy) => policy.fmt(f),
             Self::Combined(policy) => policy.fmt(f),
             Self::Deadline(policy) => policy.fmt(f),
+            Self::InTurns(policy) => policy.fmt(f),
         }
     }
 }

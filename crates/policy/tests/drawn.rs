@@ -289,3 +289,59 @@ fn v8s_types_of_collections_have_their_kinds() {
     assert!(!Reasons::COLLECTION.is_empty() && Reasons::default().is_empty());
     assert_eq!(Speed::Khz(2_600_000).to_string(), "2.6");
 }
+
+#[test]
+fn policies_take_turns_by_the_clock_and_each_round_begins_with_another() {
+    check(
+        "in-turns:each=10ms,of=static:base+gc-boost:hold=0us",
+        0,
+        "
+        1ms  gc=mark | base
+        10ms gc=mark | peak collection
+        20ms gc=mark | peak collection
+        29ms gc=mark | peak collection
+        30ms gc=mark | base
+        40ms gc=mark | base
+        50ms gc=mark | peak collection
+        ",
+    );
+}
+
+#[test]
+fn a_policy_in_turns_learns_from_its_own_turns_alone() {
+    // Of events of 1 ms each in its turns and 50 ms in the other's: 3 ms are long.
+    let drawing = "
+        1ms   events=2x1ms     | base
+        9ms   events=2x1ms     | base
+        11ms                   | base
+        18ms  events=9x50ms    | base
+        25ms  events=9x50ms    | base
+        30ms                   | base
+        31ms  head=2400us      | base
+        32ms  head=2600us      | peak head
+    ";
+    check(
+        "in-turns:each=10ms,of=queue-boost:window=2,hold=0us+static:base",
+        0,
+        drawing,
+    );
+}
+
+#[test]
+fn the_clock_of_a_policy_in_turns_stands_still_in_the_others() {
+    // A hold of 5 ms, of which 2 are left when its turn ends.
+    let drawing = "
+        0ms                    | base
+        7ms   gc=mark          | peak collection
+        9ms                    | peak hold
+        10ms                   | base
+        30ms                   | peak hold
+        31ms                   | peak hold
+        32ms                   | base
+    ";
+    check(
+        "in-turns:each=10ms,of=gc-boost:hold=5ms+static:base",
+        0,
+        drawing,
+    );
+}

@@ -80,6 +80,16 @@ fn deadlines() -> impl Strategy<Value = Deadline> {
 }
 
 fn policies() -> impl Strategy<Value = Policy> {
+    let in_turns =
+        (10..40_u64, prop::collection::vec(plain_policies(), 2..4)).prop_map(|(each_ms, of)| {
+            let of: Vec<_> = of.iter().map(Policy::to_string).collect();
+            let text = format!("in-turns:each={each_ms}ms,of={}", of.join("+"));
+            text.parse().unwrap()
+        });
+    prop_oneof![4 => plain_policies(), 1 => in_turns]
+}
+
+fn plain_policies() -> impl Strategy<Value = Policy> {
     prop_oneof![
         gc_boosts().prop_map(Policy::GcBoost),
         queue_boosts().prop_map(Policy::QueueBoost),
@@ -119,14 +129,14 @@ proptest! {
     #[test]
     fn the_same_readings_give_the_same_decisions(policy in policies(), readings in readings()) {
         let again: Policy = policy.to_string().parse().unwrap();
-        prop_assert_eq!(again, policy);
+        prop_assert_eq!(&again, &policy);
         let first = decide_all(&mut *policy.start(&LEVER), &readings);
         prop_assert_eq!(first, decide_all(&mut *again.start(&LEVER), &readings));
     }
 
     #[test]
     fn nothing_is_boosted_without_a_reason_that_is_there(
-        policy in policies(),
+        policy in plain_policies(),
         readings in readings(),
     ) {
         let decisions = decide_all(&mut *policy.start(&LEVER), &readings);
@@ -155,7 +165,7 @@ proptest! {
     }
 
     #[test]
-    fn a_boost_lasts_its_hold(policy in policies(), readings in readings()) {
+    fn a_boost_lasts_its_hold(policy in plain_policies(), readings in readings()) {
         let decisions = decide_all(&mut *policy.start(&LEVER), &readings);
         let mut since_ns = None;
         for (reading, decision) in readings.iter().zip(&decisions) {
@@ -168,7 +178,10 @@ proptest! {
     }
 
     #[test]
-    fn a_boost_ends_at_the_look_that_was_announced(policy in policies(), readings in readings()) {
+    fn a_boost_ends_at_the_look_that_was_announced(
+        policy in plain_policies(),
+        readings in readings(),
+    ) {
         let mut decider = policy.start(&LEVER);
         let decision = decide_all(&mut *decider, &readings).pop().unwrap();
         let mut last = *readings.last().unwrap();
@@ -187,6 +200,21 @@ proptest! {
                 last.now_ns = decision.look_again_ns.unwrap();
             }
         }
+    }
+
+    #[test]
+    fn whose_turn_it_is_decides_as_if_alone(
+        first in plain_policies(),
+        second in plain_policies(),
+        readings in readings(),
+    ) {
+        let text = format!("in-turns:each=1s,of={first}+{second}");
+        let Policy::InTurns(both) = text.parse::<Policy>().unwrap() else { unreachable!() };
+        // A turn's end is a moment to look, too.
+        let speeds = |of: Vec<Decision>| of.iter().map(|one| (one.speed, one.reasons)).collect();
+        let alone = if both.on_duty(readings[0].now_ns) == 0 { first } else { second };
+        let alone: Vec<_> = speeds(decide_all(&mut *alone.start(&LEVER), &readings));
+        prop_assert_eq!(alone, speeds(decide_all(&mut both.start(&LEVER), &readings)));
     }
 
     #[test]

@@ -25,6 +25,10 @@ fn settings_have_defaults_and_every_policy_writes_all_of_them() {
              head-min=0ns,hold=1ms,period=200us,window=256",
         ),
         (
+            "in-turns:of=static:base+gc-boost:hold=0ns+static:peak",
+            "in-turns:each=2500ms,of=static:base+gc-boost:hold=0ns,worth=1+static:peak",
+        ),
+        (
             "deadline:chance=0.3",
             "deadline:of-combined=0.9,chance=0.3,collections=late,\
              hold=0ns,period=200us",
@@ -155,4 +159,45 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn policies_that_cannot_take_turns_are_told_with_their_place() {
+    let of = "in-turns takes of=POLICY+POLICY, the last of its settings, before which may stand \
+              each=TIME";
+    check_refusals(&[
+        (
+            "in-turns",
+            &format!("policy \"in-turns\", character 9: {of}"),
+        ),
+        (
+            "in-turns:each=1s",
+            &format!("policy \"in-turns:each=1s\", character 17: {of}"),
+        ),
+        (
+            "in-turns:each=1ms,of=combined+deadline",
+            "policy \"in-turns:each=1ms,of=combined+deadline\", character 15: \
+             each is \"1ms\", not a duration from 10ms to 3600s (ns, us, ms or s)",
+        ),
+        (
+            "in-turns:of=combined",
+            "policy \"in-turns:of=combined\", character 13: \
+             of is \"combined\", not 2 to 8 policies",
+        ),
+        (
+            "in-turns:of=combined+deadline:chance=2",
+            "policy \"in-turns:of=combined+deadline:chance=2\", character 38: \
+             chance is \"2\", not a number from 0.01 to 1",
+        ),
+        (
+            "in-turns:of=combined+static:3.3",
+            "policy \"in-turns:of=combined+static:3.3\", character 22: of is \"static:3.3\", \
+             not a policy that decides, static:base or static:peak",
+        ),
+        (
+            "in-turns:of=combined+in-turns:of=deadline",
+            "policy \"in-turns:of=combined+in-turns:of=deadline\", character 34: \
+             of is \"deadline\", not 2 to 8 policies",
+        ),
+    ]);
 }

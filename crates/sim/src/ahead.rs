@@ -94,7 +94,7 @@ impl TypeChance {
 impl Ahead {
     /// Of a scenario with a scheme.
     pub(crate) fn of(models: &[Model], scenario: &Scenario, components: &Components) -> Self {
-        let Some(Drive { scheme, .. }) = scenario.drive else {
+        let Some(Drive { scheme, .. }) = &scenario.drive else {
             return Self::none();
         };
         let base = || {
@@ -102,7 +102,7 @@ impl Ahead {
             let each = each.map(|model| at_base_speed(model, scenario, components));
             each.collect::<Vec<_>>()
         };
-        let (base, aim) = match scheme {
+        let (base, aim) = match *scheme {
             Scheme::Policy(_) => return Self::none(),
             Scheme::Oracle { tail, energy } => {
                 let base = base();
@@ -347,7 +347,8 @@ fn of_gc_boost(
     percentile: f64,
 ) -> u64 {
     let scheme = Scheme::Policy(Policy::GcBoost(GcBoost::default()));
-    let drive = scenario.drive.map(|drive| Drive { scheme, ..drive });
+    let drive = scenario.drive.clone();
+    let drive = drive.map(|drive| Drive { scheme, ..drive });
     let scenario = Scenario {
         drive,
         ..scenario.clone()

@@ -69,7 +69,7 @@ impl Pace {
             decider: drive.scheme.start(&facts),
             follower,
             request: NO_REQUEST,
-            drive: *drive,
+            drive: drive.clone(),
             gear,
             asked: Speed::Base,
             look_ns: NEVER,
@@ -85,7 +85,7 @@ impl Pace {
             totals: LoopTotals::default(),
             ledger: Ledger::new(from_ns),
         };
-        if let Scheme::Policy(bobtail_policy::Policy::Static(fixed)) = drive.scheme {
+        if let Scheme::Policy(bobtail_policy::Policy::Static(fixed)) = &drive.scheme {
             // It has stood there since the service started.
             pace.gear.ask(0, drive.lever.ratio(fixed.speed));
             pace.look();

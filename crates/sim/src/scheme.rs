@@ -17,7 +17,7 @@ const PEAK_KHZ: u32 = 4_000_000;
 pub(crate) const LATENCY_NS: u64 = 20_000;
 
 /// Who decides.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Scheme {
     Policy(Policy),
@@ -81,7 +81,7 @@ impl ReplayedLever {
 }
 
 /// A scheme with its lever.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Drive {
     pub scheme: Scheme,
     pub lever: ReplayedLever,
@@ -139,7 +139,7 @@ impl Scheme {
                 return parsed.map_err(|error| SchemeError {
                     at: error.at,
                     problem: error.problem.to_string(),
-                    is_unknown: !Policy::names().any(|one| one == name),
+                    is_unknown: error.at == 0 && !Policy::names().any(|one| one == name),
                 });
             }
         };

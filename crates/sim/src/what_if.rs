@@ -300,6 +300,7 @@ fn frontier(
         .filter_map(|(one, (_, scenario))| {
             let lever = scenario
                 .drive
+                .as_ref()
                 .map(|drive| (drive.lever, drive.budget, drive.look_ns));
             Some((point(one, one.policy.as_ref()?.energy)?, lever))
         })

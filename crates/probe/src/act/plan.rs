@@ -90,6 +90,7 @@ fn start(plan: &Plan, policy: Policy) -> Result<(Lever, String), Refusal> {
             .unwrap_or_else(|| lever.kind.assumed_latency_ns()),
     };
     let told = tell_in(plan.told.as_deref())?;
+    let told_policy = policy.to_string();
     let driver = Driver::new(policy, facts, actuator, told, Looks::within(plan.budget));
     let thread = std::thread::Builder::new()
         .name("bobtail-act".into())
@@ -106,7 +107,7 @@ fn start(plan: &Plan, policy: Policy) -> Result<(Lever, String), Refusal> {
     thread.spawn(run).map_err(|error| {
         Refusal::new("BOBTAIL_MEMORY", format!("cannot start a thread: {error}"))
     })?;
-    Ok((lever, policy.to_string()))
+    Ok((lever, told_policy))
 }
 
 /// Where the driver tells what it did.

@@ -28,7 +28,7 @@ pub(crate) fn replay_ahead(
     components: &Components,
     ahead: &Ahead,
 ) -> Vec<Replayed> {
-    let lever = scenario.drive.map(|drive| drive.lever);
+    let lever = scenario.drive.as_ref().map(|drive| drive.lever);
     let run = |number: usize, gear: Gear| {
         let mut run = Run::new(&models[number], scenario, components);
         run.drive(scenario, components, gear, ahead, number);
