@@ -32,6 +32,11 @@ export const ARMS = {
     label: 'Combined (without tuning)',
     isExtra: true,
   },
+  'combined-again': {
+    policy: 'combined',
+    label: 'Combined again (A/A, without tuning)',
+    isExtra: true,
+  },
   'deadline-untuned': {
     policy: 'deadline',
     label: 'deadline (ours, without tuning)',

@@ -1,5 +1,6 @@
 // One round of a service: a fresh, seeded server for each arm, all there at once, and each under
-// load for two seconds at a time, in an order of its own each time, as often as is wanted.
+// load for two seconds at a time, in an order of its own each time, as often as is wanted. Or one
+// server for all arms, which has their policies in turns (`one-service.mjs`).
 //
 // On a shared host the core is slower by half and is taken away in phases of seconds to minutes.
 // Arm after arm for half a minute each, the same arm twice was up to 97 % apart at p99.9. In turns
@@ -12,6 +13,7 @@ import { windowsAround, within } from '../harness/stalls.mjs';
 import { quartiles } from '../harness/statistics.mjs';
 import { BASE, BASE_POLICY, environmentOf, flagsOf } from './arms.mjs';
 import { AtService, histogramOf } from './at-service.mjs';
+import { OneService } from './one-service.mjs';
 import { databasesNow, OVERDUE_MS, threadsNow } from './overdue.mjs';
 import { RecordedService } from './recorded-service.mjs';
 import { BoostedService } from './service.mjs';
@@ -31,6 +33,8 @@ const COUNTING_MIN = 0.2;
 const TURNS_MAX = { usual: 1.5, atAll: 3 };
 /** Of the rate of all, that of who is recorded, until both have had a turn. */
 const PACE_AT_FIRST = 0.85;
+/** Of what a driver counts. */
+const COUNTED = ['boosts', 'looks', 'lookingNs'];
 
 /** One arm of a round: its service, warmed up, and what came so far. */
 class Contender {
@@ -57,6 +61,17 @@ class Contender {
       await service.stop();
       throw error;
     }
+  }
+
+  /** Of arms that share one service, in their order. */
+  static async startTogether(arms, { tuned, stalls, ...context }) {
+    const { lever } = context;
+    const shared = await OneService.start(arms, { tuned, ...context });
+    return arms.map((arm, place) => {
+      const { service } = shared;
+      const own = { arm, service, lever, stalls, flags: flagsOf(arm, tuned), shared, place };
+      return Object.assign(new Contender(), own);
+    });
   }
 
   async #warmUp(ratePerS, seed) {
@@ -87,7 +102,9 @@ class Contender {
 
   /** Its turn; `others` are measured meanwhile. */
   async turn({ ratePerS, seed }, others) {
-    const held = this.arm.isHeld ? await this.lever.hold(this.arm.policy) : null;
+    const isHeld = this.arm.isHeld && this.shared === undefined;
+    const held = isHeld ? await this.lever.hold(this.arm.policy) : null;
+    await this.shared?.untilTurnOf(this.place);
     const before = this.#figures(others);
     const stolen = stolenSince();
     const wasRaised = await this.lever.raised();
@@ -179,7 +196,10 @@ class Contender {
       cpuShare: tally.sum('cpuNs') / wallNs,
       othersCpuShare: tally.sum('othersNs') / wallNs,
       stolenShare: tally.sum('stolenNs') / wallNs,
-      ...sinceThen(after.counters, this.before.counters, ['boosts', 'looks', 'lookingNs']),
+      // Of a service that arms share nobody knows in whose turn a boost was.
+      ...(this.shared
+        ? { byTurn: tally.byTurn() }
+        : sinceThen(after.counters, this.before.counters, COUNTED)),
       boostedShare: share,
       ranNs: wallNs,
       energy: { kind: 'modelled', relativeToBase: 1 + premium(after) * share },
@@ -213,17 +233,30 @@ function paceOf(contenders) {
   return typicalNs / plain.typicalNs;
 }
 
+function servicesOf(contenders) {
+  return [...new Set(contenders.map(({ service }) => service))];
+}
+
+/** Who has the next turn: on one service it follows from the clock. */
+function nextOf(order) {
+  const [{ shared }] = order;
+  if (shared === undefined) return order[0];
+  const place = shared.next(order.map((one) => one.place));
+  return order.find((one) => one.place === place);
+}
+
 /** Cells of all arms, each asked `sent` times; whether enough count of each. */
-export async function takeRound({ arms, latency, sent, seed, ratePerS, ...context }) {
+export async function takeRound(round) {
+  const { arms, latency, sent, seed, ratePerS, isOneService, ...context } = round;
   const lever = await SharedLever.start(latency);
   const contenders = [];
   try {
-    for (const arm of arms) {
-      contenders.push(await Contender.start(arm, { ...context, seed, ratePerS, lever }));
-    }
+    const how = { ...context, seed, ratePerS, lever };
+    if (isOneService) contenders.push(...(await Contender.startTogether(arms, how)));
+    else for (const arm of arms) contenders.push(await Contender.start(arm, how));
     // Who was there first has been idle while the others started. A first turn after that had
     // scavenges twice as long where it was recorded, and was half of p99 of a round.
-    for (const one of contenders) await one.settle(ratePerS, seed);
+    if (!isOneService) for (const one of contenders) await one.settle(ratePerS, seed);
     // At once, here and at the end: each waits until its drivers have told what they did.
     await Promise.all(contenders.map((one) => one.begin()));
     const recorded = contenders.filter((one) => one.isRecorded);
@@ -234,11 +267,14 @@ export async function takeRound({ arms, latency, sent, seed, ratePerS, ...contex
       if (lacking.length === 0) break;
       // The same arrivals for all, and another order each time.
       const load = { ratePerS, seed: seed + turn };
-      for (const one of shuffled(lacking, seededRandom(seed * 97 + turn))) {
+      const order = shuffled(lacking, seededRandom(seed * 97 + turn));
+      while (order.length > 0) {
         await context.stalls.pace.untilCalm();
+        const one = nextOf(order);
+        order.splice(order.indexOf(one), 1);
         await one.turn(
           load,
-          contenders.filter((other) => other !== one),
+          contenders.filter(({ service }) => service !== one.service),
         );
       }
       for (const one of recorded) one.pace = paceOf(contenders);
@@ -250,7 +286,7 @@ export async function takeRound({ arms, latency, sent, seed, ratePerS, ...contex
     if (isWhole) for (const one of recorded) await one.keepRecording();
     return { cells, isWhole };
   } finally {
-    await Promise.allSettled(contenders.map(({ service }) => service.stop()));
+    await Promise.allSettled(servicesOf(contenders).map((service) => service.stop()));
     await lever.stop();
   }
 }

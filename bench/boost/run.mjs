@@ -3,9 +3,10 @@
 //
 //   node --single-threaded-gc bench/boost/run.mjs [--rounds 10] [--requests 50000]
 //     [--services cpu,redis,…] [--arms gc-boost,…] [--latency 20us] [--workers 0]
-//     [--tuned=--flag] [--seconds-max S] [--node PATH] [--out DIR] [--scratch DIR]
+//     [--tuned=--flag] [--seconds-max S] [--node PATH] [--out DIR] [--scratch DIR] [--one-service]
 //
 // Needs root (real-time threads) and two CPUs: the servers on one, load and databases on the other.
+// With `--one-service` there is one server for all arms, which has their policies in turns.
 // A round of a service is written when it is done, and a run goes on where the last one stopped: a
 // round that was cut off (`--seconds-max`, Ctrl-C) is begun anew. `tables.mjs` makes tables.
 // Requests that came while a CPU did not run are left out, and counted; a round in which too few
@@ -49,6 +50,7 @@ const { values } = parseArgs({
     node: text(join('node_modules', 'node24', 'bin', 'node')),
     out: text(join('bench', 'runs', `${new Date().toISOString().slice(0, 10)}-boost`)),
     scratch: { type: 'string' },
+    'one-service': { type: 'boolean', default: false },
   },
 });
 /**
@@ -94,7 +96,8 @@ async function quietRound(service, round, arms, context) {
 
 async function roundOf(service, round, arms, context) {
   const seed = round * 1000 + 7;
-  const how = { ...context, service, latency: values.latency };
+  const isOneService = values['one-service'];
+  const how = { ...context, service, latency: values.latency, isOneService };
   const recordingOf = (kind) => join(scratch, recordingName(service, kind, round));
   return takeRound({
     ...{ ...how, recordingOf, tuned: tuned(service), sent: Number(values.requests), seed },
@@ -130,7 +133,8 @@ async function takeRounds(context) {
       for (const { arm, latencies, boosts } of cells) {
         const p99 = LatencyHistogram.fromText(latencies).percentileMs(99);
         const told = [service, `round ${round}`, arm, `p99 ${p99?.toFixed(1)} ms`];
-        process.stderr.write(`${told.join(' · ')} · ${boosts} boosts\n`);
+        const boosted = boosts === undefined ? [] : [`${boosts} boosts`];
+        process.stderr.write(`${[...told, ...boosted].join(' · ')}\n`);
       }
     }
   }
@@ -147,7 +151,9 @@ function describe() {
   const flags = typeof before.tuned === 'string' ? own : { ...before.tuned, ...own };
   const hosts = [...new Set([...(before.host?.split('; ') ?? []), host])].join('; ');
   const requests = Number(count);
-  const about = { node: version.trim(), host: hosts, requests, tuned: flags, latency };
+  const isOneService = values['one-service'];
+  const how = { tuned: flags, latency, isOneService };
+  const about = { node: version.trim(), host: hosts, requests, ...how };
   writeFileSync(path, `${JSON.stringify(about, null, 2)}\n`);
 }
 

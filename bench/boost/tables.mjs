@@ -108,7 +108,7 @@ async function serviceTable(service, arms) {
     const percentiles = [50, 99, 99.9].map((one) => ms(all, one));
     const shares = [`${(boosted * 100).toFixed(1)} %`, `${(busy * 100).toFixed(0)} %`];
     const size = `${rounds} × ${Math.round(all.count / cells.length)}`;
-    const about = [name, size, ...percentiles, ...less, perS.toFixed(0)];
+    const about = [name, size, ...percentiles, ...less, Number.isNaN(perS) ? '–' : perS.toFixed(0)];
     row(...about, ...shares, energy.toFixed(3));
   }
   return results;

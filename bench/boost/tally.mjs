@@ -15,6 +15,11 @@ const SLOWEST = 20;
 
 const sumOf = (list, figure) => list.reduce((sum, one) => sum + one[figure], 0);
 
+/** Whether enough of a turn was undisturbed. */
+function isFast({ histogram: { count }, leftOut }) {
+  return count > UNDISTURBED_MIN * (count + leftOut);
+}
+
 /** A histogram of these turns together. */
 function histogramOf(turns, figure = 'histogram') {
   const texts = turns.map((turn) => turn[figure].toText());
@@ -50,14 +55,25 @@ export class Tally {
 
   /** Those that count. */
   get fast() {
-    return this.#turns.filter(
-      ({ histogram: { count }, leftOut }) => count > UNDISTURBED_MIN * (count + leftOut),
-    );
+    return this.#turns.filter(isFast);
   }
 
   /** How many requests count: those of fast turns that nothing disturbed. */
   get requests() {
     return this.fast.reduce((sum, { histogram }) => sum + histogram.count, 0);
+  }
+
+  /**
+   * Of each that counts its place among all, what its requests took at the service, and for which
+   * share of it the lever was up: who was beside whom tells more than sums where turns are on one
+   * service.
+   */
+  byTurn() {
+    return this.#turns.flatMap((turn, place) => {
+      if (!isFast(turn)) return [];
+      const boostedShare = Number((turn.raisedNs / turn.hadNs).toFixed(5));
+      return [{ turn: place, boostedShare, latenciesAtService: turn.atService.toText() }];
+    });
   }
 
   /** Those of requests that count and in how many turns, those of all turns, and at the service. */

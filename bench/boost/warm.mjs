@@ -24,7 +24,7 @@ export function warm(connections) {
 }
 
 /** The load as it will be. */
-export function settle(connections, ratePerS, seed) {
+export function settle(connections, ratePerS, seed, durationMs = SETTLE_MS) {
   const random = seededRandom(seed + 1);
-  return openLoop(connections, { requests, ratePerS, durationMs: SETTLE_MS, random });
+  return openLoop(connections, { requests, ratePerS, durationMs, random });
 }
