@@ -1,12 +1,8 @@
-// Policies on one service turn by turn: ratios of drawn turns, and of the kept rounds.
+// Policies on one service turn by turn: ratios of drawn turns.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { compareByTurn, turnsOf } from './by-turn.mjs';
-import { cellsIn } from './cells.mjs';
-
-const kept = fileURLToPath(new URL('../runs/2026-11-29-boost-16', import.meta.url));
 
 /** A round of turns, each with 1,000 requests of 1 to 1.999 times `ms`. */
 function cell({ round = 1, turns, ms, boostedShare }) {
@@ -41,18 +37,8 @@ test('ratios are of the turns that count in all arms, and of their services in t
 test('a percentile is that of all requests to the width of a bucket', () => {
   const long = cell({ turns: [0], ms: 10, boostedShare: 0 });
   const short = cell({ turns: [0], ms: 1, boostedShare: 0 });
-  // Of 2,000 the slowest hundredth begins at 19.8 ms, and alone at 1.98.
+  // Of 2,000 the slowest hundredth begins at 19.8 ms, and of the short ones alone at 1.99.
   const turns = turnsOf([[long], [short]]);
   const { services } = compareByTurn([turns], [0, 1], [1]);
   assert.ok(Math.abs(services[0].p99.ratio / (19.8 / 1.99) - 1) < 0.01);
-});
-
-test('deadline has a shorter p99 than Combined on one service, in the kept rounds', () => {
-  const arms = ['combined-untuned', 'combined-again', 'deadline-untuned'];
-  const services = [...cellsIn(kept).values()].map((of) => turnsOf(arms.map((arm) => of.get(arm))));
-  assert.equal(services.length, 4);
-  const { all } = compareByTurn(services, [2], [0, 1]);
-  assert.ok(all.p99.high < 1, `${all.p99.high}`);
-  const same = compareByTurn(services, [1], [0]).all.p99;
-  assert.ok(same.low < 1 && 1 < same.high, 'the same twice is not told apart');
 });

@@ -1,8 +1,11 @@
 // Tables of rounds of `run.mjs --one-service`, in which one service had the policies of all arms in
-// turns: each beside the other at the service, with 95 % of a bootstrap over turns (`by-turn.mjs`).
+// turns: each beside the other round by round, with 95 % of a bootstrap over rounds, and all turns
+// together at the service, with 95 % of one over turns (`by-turn.mjs`), which takes them for
+// independent and has both Combined as one.
 //
 //   node bench/boost/in-turns.mjs bench/runs/2026-11-29-boost-16
 import { BASE } from './arms.mjs';
+import { FIGURES, meanOfRounds, ratiosByRound } from './by-round.mjs';
 import { compareByTurn, turnsOf } from './by-turn.mjs';
 import { cellsIn } from './cells.mjs';
 
@@ -27,10 +30,39 @@ function text({ ratio, low, high }) {
 const services = [...cellsIn(process.argv[2])].map(([service, arms]) => {
   const missing = ARMS.filter((arm) => arms.get(arm)?.[0].byTurn === undefined);
   if (missing.length > 0) throw new Error(`${service} has no turns of ${missing} on one service`);
-  return { service, turns: turnsOf(ARMS.map((arm) => arms.get(arm))) };
+  const cells = ARMS.map((arm) => arms.get(arm));
+  return { service, cells, turns: turnsOf(cells) };
 });
+const ratiosOf = (figure, [own], theirs) => {
+  return services.map(({ cells }) => {
+    const others = theirs.map((place) => cells[place]);
+    return ratiosByRound(FIGURES[figure], cells[own], others);
+  });
+};
+
+process.stdout.write('### Round by round\n\n');
+row('', 'rounds', ...Object.keys(FIGURES));
+row(...Array(2 + Object.keys(FIGURES).length).fill('---'));
+for (const [title, ours, theirs] of COMPARED.slice(0, 2)) {
+  const means = Object.keys(FIGURES).map((figure) => meanOfRounds(ratiosOf(figure, ours, theirs)));
+  const told = means.map((one) => `${text(one)}, less in ${one.less}`);
+  row(title, means[0].rounds, ...told);
+}
+for (const [title, ours, theirs] of COMPARED.slice(0, 2)) {
+  process.stdout.write(`\n### Of single services: ${title}\n\n`);
+  row('service', ...Object.keys(FIGURES));
+  row(...Array(1 + Object.keys(FIGURES).length).fill('---'));
+  for (const [at, { service }] of services.entries()) {
+    const each = Object.keys(FIGURES).map((figure) => {
+      const { ratio, less, rounds } = meanOfRounds([ratiosOf(figure, ours, theirs)[at]]);
+      return `${ratio.toFixed(3)}, less in ${less} of ${rounds}`;
+    });
+    row(service, ...each);
+  }
+}
+
 for (const [title, ours, theirs] of COMPARED) {
-  process.stdout.write(`\n### ${title}\n\n`);
+  process.stdout.write(`\n### All turns together: ${title}\n\n`);
   row('service', 'turns of each', 'p99', 'p99.9', 'time boosted');
   row(...Array(5).fill('---'));
   const each = services.map(({ turns }) => turns);

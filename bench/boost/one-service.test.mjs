@@ -1,19 +1,33 @@
 // Whose turn it is on one service, and that it is waited for.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OneService, onDuty } from './one-service.mjs';
+import { EACH_MS, LATE_MS_MAX, OneService, onDuty } from './one-service.mjs';
 
-test('each round of turns begins with another policy, as the policies have it', () => {
-  const turns = (count) =>
-    Array.from({ length: 2 * count * count }, (_, turn) => onDuty(turn, count));
-  assert.equal(turns(2).join(''), '01100110');
-  assert.equal(turns(3).join(''), '012120201012120201');
+const turnsOf = (count, turns) => Array.from({ length: turns }, (_, turn) => onDuty(turn, count));
+
+test('turns are those that the policies have (crates/policy/tests/drawn.rs)', () => {
+  assert.equal(turnsOf(2, 8).join(''), '01100110');
+  assert.equal(turnsOf(3, 18).join(''), '012120201210021102');
+  assert.equal(turnsOf(4, 16).join(''), '0132120323103021');
 });
 
-test('the next turn is that of the place it begins for first, and is waited for', async () => {
+test('each comes as often after each other one', () => {
+  for (const count of [2, 3, 4, 5, 6]) {
+    const turns = turnsOf(count, 2 * count * count);
+    const rounds = turns.map((place, turn) => [turn, turns[turn - 1], place]);
+    const pairs = rounds.filter(([turn]) => turn % count > 0).map(([, ...pair]) => pair.join());
+    const kinds = [...new Set(pairs)];
+    assert.equal(kinds.length, count * (count - 1));
+    const times = kinds.map((kind) => pairs.filter((pair) => pair === kind).length);
+    assert.deepEqual([...new Set(times)], [2]);
+  }
+});
+
+test('the next turn is that of who has it first, and its beginning is waited for', async () => {
   const shared = Object.assign(new OneService(), { count: 2 });
   const place = shared.next([0, 1]);
   await shared.untilTurnOf(place);
-  const turn = Math.floor(Number(process.hrtime.bigint()) / 2.4e9);
-  assert.equal(onDuty(turn, 2), place);
+  const nowMs = Number(process.hrtime.bigint()) / 1e6;
+  assert.equal(onDuty(Math.floor(nowMs / EACH_MS), 2), place);
+  assert.ok(nowMs % EACH_MS < 2 * LATE_MS_MAX, 'it has just begun');
 });

@@ -98,10 +98,12 @@ async function roundOf(service, round, arms, context) {
   const seed = round * 1000 + 7;
   const isOneService = values['one-service'];
   const how = { ...context, service, latency: values.latency, isOneService };
+  // Who comes after whom on one service is that order for a whole round: not the same for all.
+  const orderSeed = isOneService ? 31 * seed + services.indexOf(service) : seed;
   const recordingOf = (kind) => join(scratch, recordingName(service, kind, round));
   return takeRound({
     ...{ ...how, recordingOf, tuned: tuned(service), sent: Number(values.requests), seed },
-    ...{ ratePerS: await calibratedRate(how), arms: shuffled(arms, seededRandom(seed)) },
+    ...{ ratePerS: await calibratedRate(how), arms: shuffled(arms, seededRandom(orderSeed)) },
   });
 }
 
@@ -152,6 +154,9 @@ function describe() {
   const hosts = [...new Set([...(before.host?.split('; ') ?? []), host])].join('; ');
   const requests = Number(count);
   const isOneService = values['one-service'];
+  if ((before.isOneService ?? isOneService) !== isOneService) {
+    throw new Error(`${path} is of rounds with and not without --one-service, or the reverse`);
+  }
   const how = { tuned: flags, latency, isOneService };
   const about = { node: version.trim(), host: hosts, requests, ...how };
   writeFileSync(path, `${JSON.stringify(about, null, 2)}\n`);

@@ -64,7 +64,7 @@ export class Tally {
   }
 
   /**
-   * Of each that counts its place among all, what its requests took at the service, and for which
+   * Of each that counts its place among all, what its requests took, and for which
    * share of it the lever was up: who was beside whom tells more than sums where turns are on one
    * service.
    */
@@ -72,7 +72,9 @@ export class Tally {
     return this.#turns.flatMap((turn, place) => {
       if (!isFast(turn)) return [];
       const boostedShare = Number((turn.raisedNs / turn.hadNs).toFixed(5));
-      return [{ turn: place, boostedShare, latenciesAtService: turn.atService.toText() }];
+      const latencies = turn.histogram.toText();
+      const latenciesAtService = turn.atService.toText();
+      return [{ turn: place, boostedShare, latencies, latenciesAtService }];
     });
   }
 

@@ -1,12 +1,12 @@
 //! `in-turns:each=TIME,of=POLICY+POLICY`: several policies, one after the other, on one loop. Ours.
 //!
-//! To tell two policies apart two services will not do: the same service twice, under one policy,
-//! differs at p99 by more than good policies do, since heaps, hash seeds and compiled code come out
-//! otherwise each time. Here one loop has them all. Each sees its own turns alone, its clock and
-//! the loop's sums standing still meanwhile, so that it learns nothing of what another made.
+//! To tell two policies apart two services do badly: the same service twice, under one policy, had
+//! tails further apart than two policies have, for a reason not known. Here one loop has them all.
+//! Each sees its own turns alone, its clock and the loop's sums standing still meanwhile, so that
+//! it learns nothing of what another made.
 //!
 //! Whose turn it is follows from the clock, so that who measures knows it without asking
-//! ([`InTurns::on_duty`]). Each round of turns begins with another policy: with two it is A B B A.
+//! ([`InTurns::on_duty`]).
 
 use std::fmt;
 
@@ -78,10 +78,21 @@ impl InTurns {
     }
 
     /// The place of the policy whose turn it is; `now_ns` is by the clock of the readings, live
-    /// CLOCK_MONOTONIC.
+    /// CLOCK_MONOTONIC. Each has a turn in each round of turns, in the order of a Williams square
+    /// (Aust. J. Sci. Res. A 2, 1949): each comes equally often after each other one, since what
+    /// one leaves behind the next has to do. Of two it is A B B A.
     pub fn on_duty(&self, now_ns: u64) -> usize {
         let (turn, count) = (now_ns / self.each_ns, self.of.len() as u64);
-        ((turn + turn / count) % count) as usize
+        let (round, at) = (turn / count, turn % count);
+        // Of an odd number every other square is the mirror image, or the pairs are not even.
+        let is_mirrored = count % 2 == 1 && round / count % 2 == 1;
+        let at = if is_mirrored { count - 1 - at } else { at };
+        let place = if at % 2 == 1 {
+            at / 2 + 1
+        } else {
+            count - at / 2
+        };
+        ((place + round) % count) as usize
     }
 
     /// Begins to decide for one loop.

@@ -345,3 +345,42 @@ fn the_clock_of_a_policy_in_turns_stands_still_in_the_others() {
         drawing,
     );
 }
+
+#[test]
+fn each_comes_as_often_after_each_other_one() {
+    // As `bench/boost/one-service.test.mjs` has it.
+    for (of, turns, expected) in [
+        ("combined+deadline", 8_u64, "01100110"),
+        ("combined+deadline+gc-boost", 18, "012120201210021102"),
+        (
+            "combined+deadline+gc-boost+combined",
+            16,
+            "0132120323103021",
+        ),
+    ] {
+        let text = format!("in-turns:each=1s,of={of}");
+        let Policy::InTurns(policy) = text.parse().unwrap() else {
+            panic!("{text} is another");
+        };
+        let turn = |turn| policy.on_duty(turn * 1_000_000_000).to_string();
+        assert_eq!((0..turns).map(turn).collect::<String>(), expected);
+    }
+}
+
+#[test]
+fn a_look_is_asked_for_by_the_clock_of_all_and_at_the_end_of_a_turn() {
+    let policy: Policy = "in-turns:each=10ms,of=gc-boost:hold=5ms+static:base"
+        .parse()
+        .unwrap();
+    let mut decider = policy.start(&LeverFacts::default());
+    let mut reading = Reading::default();
+    let mut look_at = |line: &str| {
+        reading = read(line, &reading);
+        decider.decide(&reading).look_again_ns
+    };
+    assert_eq!(look_at("7ms gc=mark"), Some(ns("10ms")));
+    assert_eq!(look_at("10ms"), Some(ns("20ms")));
+    assert_eq!(look_at("25ms"), Some(ns("30ms")));
+    // Of its hold 2 ms are left.
+    assert_eq!(look_at("30ms"), Some(ns("32ms")));
+}

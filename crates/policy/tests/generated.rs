@@ -99,6 +99,43 @@ fn plain_policies() -> impl Strategy<Value = Policy> {
     ]
 }
 
+/// Readings of some turns without what passed in others, which is before the next look after each
+/// reading that is not of them.
+fn turns_alone(readings: &[Reading], is_own: impl Fn(&Reading) -> bool) -> Vec<Reading> {
+    let (mut cut_ns, mut cut) = (0, LoopTotals::default());
+    let mut last: Option<&Reading> = None;
+    let mut own = vec![];
+    for reading in readings {
+        if let Some(last) = last.replace(reading).filter(|last| !is_own(last)) {
+            let (from, until) = (&last.totals, &reading.totals);
+            cut_ns += reading.now_ns - last.now_ns;
+            cut.turns += until.turns - from.turns;
+            cut.polls += until.polls - from.polls;
+            cut.queue_lengths += until.queue_lengths - from.queue_lengths;
+            cut.events += until.events - from.events;
+            cut.events_ns += until.events_ns - from.events_ns;
+        }
+        if is_own(reading) {
+            own.push(Reading {
+                now_ns: reading.now_ns - cut_ns,
+                collection: reading.collection.map(|collection| Collection {
+                    begin_ns: collection.begin_ns - cut_ns,
+                    ..collection
+                }),
+                totals: LoopTotals {
+                    turns: reading.totals.turns - cut.turns,
+                    polls: reading.totals.polls - cut.polls,
+                    queue_lengths: reading.totals.queue_lengths - cut.queue_lengths,
+                    events: reading.totals.events - cut.events,
+                    events_ns: reading.totals.events_ns - cut.events_ns,
+                },
+                ..*reading
+            });
+        }
+    }
+    own
+}
+
 fn decide_all(decider: &mut dyn Decider, readings: &[Reading]) -> Vec<Decision> {
     readings
         .iter()
@@ -203,18 +240,23 @@ proptest! {
     }
 
     #[test]
-    fn whose_turn_it_is_decides_as_if_alone(
-        first in plain_policies(),
-        second in plain_policies(),
+    fn whose_turn_it_is_decides_as_if_the_others_turns_had_not_been(
+        of in prop::collection::vec(plain_policies(), 2..4),
         readings in readings(),
     ) {
-        let text = format!("in-turns:each=1s,of={first}+{second}");
-        let Policy::InTurns(both) = text.parse::<Policy>().unwrap() else { unreachable!() };
-        // A turn's end is a moment to look, too.
-        let speeds = |of: Vec<Decision>| of.iter().map(|one| (one.speed, one.reasons)).collect();
-        let alone = if both.on_duty(readings[0].now_ns) == 0 { first } else { second };
-        let alone: Vec<_> = speeds(decide_all(&mut *alone.start(&LEVER), &readings));
-        prop_assert_eq!(alone, speeds(decide_all(&mut both.start(&LEVER), &readings)));
+        let names: Vec<_> = of.iter().map(Policy::to_string).collect();
+        let text = format!("in-turns:each=10ms,of={}", names.join("+"));
+        let Policy::InTurns(policy) = text.parse::<Policy>().unwrap() else { unreachable!() };
+        let all = decide_all(&mut policy.start(&LEVER), &readings);
+        for (place, alone) in of.iter().enumerate() {
+            let own = |reading: &Reading| policy.on_duty(reading.now_ns) == place;
+            let expected = decide_all(&mut *alone.start(&LEVER), &turns_alone(&readings, own));
+            let decided = readings.iter().zip(&all).filter(|(reading, _)| own(reading));
+            for ((_, decision), expected) in decided.zip(expected) {
+                prop_assert_eq!(decision.speed, expected.speed);
+                prop_assert_eq!(decision.reasons, expected.reasons);
+            }
+        }
     }
 
     #[test]
