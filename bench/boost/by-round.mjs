@@ -5,7 +5,7 @@
 // of all rounds the mean: no round has more to say for having had a longer tail.
 import { seededRandom } from '../../packages/bobtail/dist/prove/shuffle.js';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
-import { quantile } from '../harness/statistics.mjs';
+import { mean, quantile } from '../harness/statistics.mjs';
 
 /** What is compared of a round. */
 export const FIGURES = {
@@ -22,15 +22,10 @@ function percentile(text, p) {
   return LatencyHistogram.fromText(text).percentileMs(p);
 }
 
-const mean = (list) => list.reduce((sum, one) => sum + one, 0) / list.length;
-
-/**
- * Of a figure the ratio of cells of one arm to those of `theirs`, a list of arms' cells of the same
- * service, by round.
- */
-export function ratiosByRound(figure, ours, theirs) {
-  return ours.map((cell) => {
-    const others = theirs.map((cells) => cells.find(({ round }) => round === cell.round));
+/** Of one service the ratio of a figure of arm `ours` to that of arms `theirs`, by round. */
+export function ratiosByRound(arms, figure, ours, theirs) {
+  return arms.get(ours).map((cell) => {
+    const others = theirs.map((arm) => arms.get(arm).find(({ round }) => round === cell.round));
     return figure(cell) / Math.exp(mean(others.map((one) => Math.log(figure(one)))));
   });
 }

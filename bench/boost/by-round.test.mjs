@@ -9,8 +9,12 @@ const kept = fileURLToPath(new URL('../runs/2026-11-29-boost-16', import.meta.ur
 
 test('a ratio of a round is to the geometric mean of those it is compared with', () => {
   const cells = (...shares) => shares.map((boostedShare, at) => ({ round: at + 1, boostedShare }));
-  const theirs = [cells(0.01, 0.02), cells(0.04, 0.02).toReversed()];
-  const ratios = ratiosByRound(FIGURES['time boosted'], cells(0.01, 0.03), theirs);
+  const arms = new Map([
+    ['ours', cells(0.01, 0.03)],
+    ['theirs', cells(0.01, 0.02)],
+    ['again', cells(0.04, 0.02).toReversed()],
+  ]);
+  const ratios = ratiosByRound(arms, FIGURES['time boosted'], 'ours', ['theirs', 'again']);
   assert.deepEqual(
     ratios.map((ratio) => Number(ratio.toFixed(6))),
     [0.5, 1.5],
@@ -23,15 +27,8 @@ test('a ratio of a round is to the geometric mean of those it is compared with',
 
 /** Of the kept rounds: an arm by others. */
 function keptMean(figure, ours, theirs) {
-  return meanOfRounds(
-    [...cellsIn(kept).values()].map((arms) => {
-      return ratiosByRound(
-        FIGURES[figure],
-        arms.get(ours),
-        theirs.map((arm) => arms.get(arm)),
-      );
-    }),
-  );
+  const services = [...cellsIn(kept).values()];
+  return meanOfRounds(services.map((arms) => ratiosByRound(arms, FIGURES[figure], ours, theirs)));
 }
 
 test('deadline has a shorter p99 than Combined on one service, in the kept rounds', () => {

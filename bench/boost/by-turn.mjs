@@ -5,12 +5,11 @@
 // own. What is told of several services is the geometric mean of their ratios: one with a long
 // tail has no more to say than one with a short one.
 import { seededRandom } from '../../packages/bobtail/dist/prove/shuffle.js';
-import { quantile } from '../harness/statistics.mjs';
+import { WIDTH } from '../harness/latency-histogram.mjs';
+import { mean, quantile } from '../harness/statistics.mjs';
 
-export const PERCENTILES = [99, 99.9];
+const PERCENTILES = [99, 99.9];
 const RESAMPLES = 1000;
-/** As of `LatencyHistogram`. */
-const WIDTH = Math.log(1.01);
 const SEED = 1;
 /** Up to minutes. */
 const BUCKETS = 2000;
@@ -32,7 +31,10 @@ function counted({ boostedShare, latenciesAtService: text }) {
   return { boostedShare, counts: Int32Array.from(pairs.flatMap((pair) => pair.split(':'))) };
 }
 
-/** In ms, of some turns together; within a bucket as if it were even. */
+/**
+ * In ms, of some turns together; within a bucket as if it were even. Not by a `LatencyHistogram`,
+ * whose buckets are a `Map`: thousands of samples of hundreds of turns are added up.
+ */
 function percentilesMs(turns) {
   const sums = new Float64Array(BUCKETS);
   let count = 0;
@@ -53,8 +55,7 @@ function percentilesMs(turns) {
   });
 }
 
-const sumOf = (list) => list.reduce((sum, one) => sum + one, 0);
-const geometricMean = (list) => Math.exp(sumOf(list.map(Math.log)) / list.length);
+const geometricMean = (list) => Math.exp(mean(list.map(Math.log)));
 
 /**
  * `ours` by `theirs`: places of arms in the turns of `turnsOf`, of which several are taken
@@ -65,7 +66,7 @@ function ratiosOf(turns, ours, theirs) {
   const [own, other] = [of(ours), of(theirs)];
   const [ownMs, otherMs] = [own, other].map(percentilesMs);
   const [boosted, otherBoosted] = [own, other].map((all) => {
-    return sumOf(all.map((one) => one.boostedShare)) / all.length;
+    return mean(all.map((one) => one.boostedShare));
   });
   return [...ownMs.map((ms, index) => ms / otherMs[index]), boosted / otherBoosted];
 }

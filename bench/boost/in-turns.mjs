@@ -30,21 +30,22 @@ function text({ ratio, low, high }) {
 const services = [...cellsIn(process.argv[2])].map(([service, arms]) => {
   const missing = ARMS.filter((arm) => arms.get(arm)?.[0].byTurn === undefined);
   if (missing.length > 0) throw new Error(`${service} has no turns of ${missing} on one service`);
-  const cells = ARMS.map((arm) => arms.get(arm));
-  return { service, cells, turns: turnsOf(cells) };
+  return { service, arms, turns: turnsOf(ARMS.map((arm) => arms.get(arm))) };
 });
-const ratiosOf = (figure, [own], theirs) => {
-  return services.map(({ cells }) => {
-    const others = theirs.map((place) => cells[place]);
-    return ratiosByRound(FIGURES[figure], cells[own], others);
-  });
-};
+
+/** Of one service, by round. */
+function ratiosOf({ arms }, figure, [own], theirs) {
+  const others = theirs.map((place) => ARMS[place]);
+  return ratiosByRound(arms, FIGURES[figure], ARMS[own], others);
+}
 
 process.stdout.write('### Round by round\n\n');
 row('', 'rounds', ...Object.keys(FIGURES));
 row(...Array(2 + Object.keys(FIGURES).length).fill('---'));
 for (const [title, ours, theirs] of COMPARED.slice(0, 2)) {
-  const means = Object.keys(FIGURES).map((figure) => meanOfRounds(ratiosOf(figure, ours, theirs)));
+  const means = Object.keys(FIGURES).map((figure) => {
+    return meanOfRounds(services.map((one) => ratiosOf(one, figure, ours, theirs)));
+  });
   const told = means.map((one) => `${text(one)}, less in ${one.less}`);
   row(title, means[0].rounds, ...told);
 }
@@ -52,12 +53,12 @@ for (const [title, ours, theirs] of COMPARED.slice(0, 2)) {
   process.stdout.write(`\n### Of single services: ${title}\n\n`);
   row('service', ...Object.keys(FIGURES));
   row(...Array(1 + Object.keys(FIGURES).length).fill('---'));
-  for (const [at, { service }] of services.entries()) {
+  for (const one of services) {
     const each = Object.keys(FIGURES).map((figure) => {
-      const { ratio, less, rounds } = meanOfRounds([ratiosOf(figure, ours, theirs)[at]]);
+      const { ratio, less, rounds } = meanOfRounds([ratiosOf(one, figure, ours, theirs)]);
       return `${ratio.toFixed(3)}, less in ${less} of ${rounds}`;
     });
-    row(service, ...each);
+    row(one.service, ...each);
   }
 }
 

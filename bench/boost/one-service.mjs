@@ -23,14 +23,13 @@ const ROUNDS_BEFORE = 4;
 export class OneService {
   /** Of arms that differ in their policies alone. Throws what `BoostedService.start` does. */
   static async start(arms, { tuned, seed, lever, ratePerS, ...context }) {
-    const own = environmentOf(arms[0]);
     const kinds = arms.map((arm) => JSON.stringify([flagsOf(arm, tuned), environmentOf(arm)]));
     if (new Set(kinds).size > 1 || arms.some((arm) => arm.recordedKind !== undefined)) {
       const names = arms.map(({ name }) => name);
       throw new Error(`not on one service: ${names} differ in more than their policies`);
     }
     const flags = flagsOf(arms[0], tuned);
-    const environment = { ...context.environment, ...own };
+    const environment = { ...context.environment, ...environmentOf(arms[0]) };
     const policy = `in-turns:each=${EACH_MS}ms,of=${arms.map((arm) => arm.policy).join('+')}`;
     const how = { ...context, environment, flags, seed, policy };
     const service = await BoostedService.start({ ...how, drive: lever.drive });

@@ -64,6 +64,8 @@ const SLOWNESS_MAX = new Map([
 /** A round that the host spoiled is never kept. */
 const TRIALS_MAX = 20;
 
+/** All arms have one server. */
+const isOneService = values['one-service'];
 const isOverdue = overdueAfter(Number(values['seconds-max']));
 
 function nameOf(service) {
@@ -96,7 +98,6 @@ async function quietRound(service, round, arms, context) {
 
 async function roundOf(service, round, arms, context) {
   const seed = round * 1000 + 7;
-  const isOneService = values['one-service'];
   const how = { ...context, service, latency: values.latency, isOneService };
   // Who comes after whom on one service is that order for a whole round: not the same for all.
   const orderSeed = isOneService ? 31 * seed + services.indexOf(service) : seed;
@@ -153,8 +154,7 @@ function describe() {
   const flags = typeof before.tuned === 'string' ? own : { ...before.tuned, ...own };
   const hosts = [...new Set([...(before.host?.split('; ') ?? []), host])].join('; ');
   const requests = Number(count);
-  const isOneService = values['one-service'];
-  if ((before.isOneService ?? isOneService) !== isOneService) {
+  if (existsSync(path) && (before.isOneService ?? false) !== isOneService) {
     throw new Error(`${path} is of rounds with and not without --one-service, or the reverse`);
   }
   const how = { tuned: flags, latency, isOneService };

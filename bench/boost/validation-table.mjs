@@ -3,6 +3,7 @@
 //   node bench/boost/validation-table.mjs bench/runs/2026-11-26-boost-10
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { mean } from '../harness/statistics.mjs';
 
 const PARTS = ['ioNs', 'queueNs', 'execNs', 'latencyNs'];
 const NS_IN_MS = 1e6;
@@ -12,7 +13,6 @@ const row = (...cells) => process.stdout.write(`| ${cells.join(' | ')} |\n`);
 const lines = readFileSync(join(folder, 'validation.jsonl'), 'utf8').trim().split('\n');
 const cells = lines.map((line) => JSON.parse(line));
 
-const mean = (list) => list.reduce((sum, one) => sum + one, 0) / list.length;
 const ms = (ns) => (ns / NS_IN_MS).toFixed(2);
 
 /** `0.17 ± 0.01`, in ms: the mean of rounds, and half of what they differ by at most. */

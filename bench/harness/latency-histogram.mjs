@@ -1,7 +1,8 @@
 // Latencies as counts in buckets 1 % wide, so that raw data of many runs stays small and can be
 // added up; a percentile is told only where enough requests lie beyond it.
 
-const WIDTH = Math.log(1.01);
+/** Of a bucket, as a natural logarithm. */
+export const WIDTH = Math.log(1.01);
 const BEYOND_MIN = 10;
 
 export class LatencyHistogram {

@@ -1,4 +1,10 @@
-// The few statistics that experiments share: quantiles with interpolation, and order of trials.
+// The few statistics that experiments share: means, quantiles with interpolation, and order of
+// trials.
+
+/** The arithmetic mean of a list. */
+export function mean(list) {
+  return list.reduce((sum, one) => sum + one, 0) / list.length;
+}
 
 /** The quantile `q` (0 to 1) of an ascending list, interpolated. */
 export function quantile(sorted, q) {

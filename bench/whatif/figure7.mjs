@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util';
 import { scaleLinear, scaleLog } from 'd3-scale';
 import { ARMS, BASE } from '../boost/arms.mjs';
 import { cellsInAll, energyOf, pooled } from '../boost/cells.mjs';
+import { mean } from '../harness/statistics.mjs';
 import { outcomeOf, SCHEMES } from './schemes-list.mjs';
 
 const { values } = parseArgs({
@@ -28,7 +29,6 @@ if (Object.keys(values).length < 3) {
   process.exit(64);
 }
 const TAIL = 99;
-const mean = (all) => all.reduce((sum, one) => sum + one, 0) / all.length;
 
 /** Schemes in the paper: `{name, less, energy}`, less in per cent. */
 function ofPaper() {

@@ -7,6 +7,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { seededRandom } from '../../packages/bobtail/dist/prove/shuffle.js';
+import { mean } from '../harness/statistics.mjs';
 import { outcomeOf, SCHEMES } from './schemes-list.mjs';
 
 const folder = process.argv[2];
@@ -39,8 +40,6 @@ function lessOf(one, policy, percentile) {
 }
 
 const energyOf = (one, policy) => outcomeOf(one.answer, policy).policy.energy;
-
-const mean = (all) => all.reduce((sum, one) => sum + one, 0) / all.length;
 
 function meanLess(some, policy, percentile) {
   const told = some

@@ -10,7 +10,7 @@
 
 use std::fmt;
 
-use crate::arguments::{duration_text, parse_duration_ns};
+use crate::arguments::{Arguments, duration_text};
 use crate::decision::{Decider, Decision, LeverFacts};
 use crate::error::{PolicyError, Problem};
 use crate::policy::Policy;
@@ -21,7 +21,6 @@ pub(crate) const NAME: &str = "in-turns";
 const EACH_DEFAULT_NS: u64 = 2_500_000_000;
 const EACH_NS: std::ops::RangeInclusive<u64> = 10_000_000..=3_600_000_000_000;
 const POLICIES: std::ops::RangeInclusive<usize> = 2..=8;
-const EACH: &str = "each=";
 /// The last: what follows is texts of policies, which have commas of their own.
 const OF: &str = "of=";
 const EXPECTED: &str =
@@ -35,31 +34,32 @@ pub struct InTurns {
 }
 
 impl InTurns {
-    /// Reads what stands behind the name; `text` is the whole.
+    /// Reads the whole text of it.
     pub(crate) fn parse(text: &str) -> Result<Self, PolicyError> {
         let error = |at: usize, problem: Problem| PolicyError {
             text: text.to_owned(),
             at,
             problem,
         };
-        let missing = |at: usize| {
+        let of_at = text
+            .match_indices(OF)
+            .map(|(at, _)| at)
+            .find(|at| text[..*at].ends_with([':', ',']));
+        let mut settings = Arguments::of(of_at.map_or(text, |at| &text[..at - 1]));
+        let each_ns = settings
+            .duration_ns("each", EACH_DEFAULT_NS, EACH_NS)
+            .and_then(|each_ns| settings.finish(NAME).map(|()| each_ns))
+            .map_err(|wrong| error(wrong.at, wrong.problem))?;
+        let Some(of_at) = of_at else {
             let problem = Problem::Missing {
                 policy: NAME,
                 expected: EXPECTED,
             };
-            error(at, problem)
+            return Err(error(text.len(), problem));
         };
-        let mut at = (NAME.len() + 1).min(text.len());
-        let mut each_ns = EACH_DEFAULT_NS;
-        if let Some(rest) = text[at..].strip_prefix(EACH) {
-            at += EACH.len();
-            let value = rest.split(',').next().unwrap_or_default();
-            let duration = parse_duration_ns(value).filter(|ns| EACH_NS.contains(ns));
-            each_ns = duration.ok_or_else(|| error(at, wrong_duration(value)))?;
-            at = (at + value.len() + 1).min(text.len());
-        }
-        let members = text[at..].strip_prefix(OF).ok_or_else(|| missing(at))?;
-        at += OF.len();
+        let members_at = of_at + OF.len();
+        let members = &text[members_at..];
+        let mut at = members_at;
         let mut of = vec![];
         for member in members.split('+') {
             of.push(parse_member(member).map_err(|(within, problem)| error(at + within, problem))?);
@@ -72,7 +72,7 @@ impl InTurns {
                 value: members.to_owned(),
                 expected,
             };
-            return Err(error(text.len() - members.len(), problem));
+            return Err(error(members_at, problem));
         }
         Ok(Self { each_ns, of })
     }
@@ -106,18 +106,6 @@ impl InTurns {
     }
 }
 
-fn wrong_duration(value: &str) -> Problem {
-    let (low, high) = (
-        duration_text(*EACH_NS.start()),
-        duration_text(*EACH_NS.end()),
-    );
-    Problem::Value {
-        key: "each".to_owned(),
-        value: value.to_owned(),
-        expected: format!("a duration from {low} to {high} (ns, us, ms or s)"),
-    }
-}
-
 /// One of the policies; where in its text what is wrong.
 fn parse_member(text: &str) -> Result<Policy, (usize, Problem)> {
     let policy = text
@@ -140,7 +128,7 @@ impl fmt::Display for InTurns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of: Vec<_> = self.of.iter().map(Policy::to_string).collect();
         let each = duration_text(self.each_ns);
-        write!(f, "{NAME}:{EACH}{each},{OF}{}", of.join("+"))
+        write!(f, "{NAME}:each={each},{OF}{}", of.join("+"))
     }
 }
 

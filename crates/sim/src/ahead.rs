@@ -346,13 +346,10 @@ fn of_gc_boost(
     components: &Components,
     percentile: f64,
 ) -> u64 {
-    let scheme = Scheme::Policy(Policy::GcBoost(GcBoost::default()));
-    let drive = scenario.drive.clone();
-    let drive = drive.map(|drive| Drive { scheme, ..drive });
-    let scenario = Scenario {
-        drive,
-        ..scenario.clone()
-    };
+    let mut scenario = scenario.clone();
+    if let Some(drive) = &mut scenario.drive {
+        drive.scheme = Scheme::Policy(Policy::GcBoost(GcBoost::default()));
+    }
     let replayed = replay_all(models, &scenario, components);
     reached_ns(replayed.loops, percentile).next_multiple_of(TARGET_UNIT_NS)
 }
