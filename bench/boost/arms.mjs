@@ -13,6 +13,8 @@ const semiSpaces = SEMI_SPACES_MB.map((mb) => [
   },
 ]);
 
+const LEAN = 'deadline:of-combined=0.85';
+
 /**
  * Full speed stands for 4.0 GHz, as `boost --actuator emulated` has it by default. A speed that is
  * held is for the turns of that arm only, over a service at the base.
@@ -40,6 +42,17 @@ export const ARMS = {
   'deadline-untuned': {
     policy: 'deadline',
     label: 'deadline (ours, without tuning)',
+    isExtra: true,
+  },
+  // Of less than its default of what Combined would boost, twice: live it spends more than that.
+  'deadline-85': {
+    policy: LEAN,
+    label: 'deadline (ours, of-combined=0.85, without tuning)',
+    isExtra: true,
+  },
+  'deadline-85-again': {
+    policy: LEAN,
+    label: 'deadline (ours, of-combined=0.85, without tuning) again (A/A)',
     isExtra: true,
   },
   'a-a': { policy: 'static:base', label: 'static 2.6 GHz again (A/A)' },

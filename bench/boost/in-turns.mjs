@@ -4,20 +4,14 @@
 // independent and has both Combined as one.
 //
 //   node bench/boost/in-turns.mjs bench/runs/2026-11-29-boost-16
-import { BASE } from './arms.mjs';
+import { ARMS as ALL, BASE } from './arms.mjs';
 import { FIGURES, meanOfRounds, ratiosByRound } from './by-round.mjs';
 import { compareByTurn, turnsOf } from './by-turn.mjs';
 import { cellsIn } from './cells.mjs';
 
-const ARMS = [BASE, 'combined-untuned', 'deadline-untuned', 'combined-again'];
-const [BASES, COMBINED, OURS, AGAIN] = ARMS.keys();
-/** Both Combined are one, of twice as many turns, but to tell how far they are apart. */
-const COMPARED = [
-  ['deadline by Combined (both)', [OURS], [COMBINED, AGAIN]],
-  ['Combined again by Combined (A/A)', [AGAIN], [COMBINED]],
-  ['deadline by the base', [OURS], [BASES]],
-  ['Combined (both) by the base', [COMBINED, AGAIN], [BASES]],
-];
+const COMBINED = ['combined-untuned', 'combined-again'];
+/** Ours by what may be asked for: once, or twice of less. Whichever was on the service counts. */
+const OURS = [['deadline-untuned'], ['deadline-85', 'deadline-85-again']];
 
 const row = (...cells) => process.stdout.write(`| ${cells.join(' | ')} |\n`);
 
@@ -27,50 +21,65 @@ function text({ ratio, low, high }) {
   return `${ratio.toFixed(3)} [${low.toFixed(3)}–${high.toFixed(3)}]`;
 }
 
-const services = [...cellsIn(process.argv[2])].map(([service, arms]) => {
-  const missing = ARMS.filter((arm) => arms.get(arm)?.[0].byTurn === undefined);
-  if (missing.length > 0) throw new Error(`${service} has no turns of ${missing} on one service`);
-  return { service, arms, turns: turnsOf(ARMS.map((arm) => arms.get(arm))) };
-});
-
-/** Of one service, by round. */
-function ratiosOf({ arms }, figure, [own], theirs) {
-  const others = theirs.map((place) => ARMS[place]);
-  return ratiosByRound(arms, FIGURES[figure], ARMS[own], others);
+const found = [...cellsIn(process.argv[2])];
+const has = (arms, name) => arms.get(name)?.[0].byTurn !== undefined;
+const isThere = (names) => names.every((name) => found.every(([, arms]) => has(arms, name)));
+const ours = OURS.find(isThere);
+if (found.length === 0 || ours === undefined || !isThere(COMBINED)) {
+  const wanted = `${COMBINED} and ${OURS.map((names) => names.join(',')).join(' or ')}`;
+  throw new Error(`not all services have turns of ${wanted} on one service`);
 }
+const hasBase = isThere([BASE]);
+const names = [...ours, ...COMBINED, ...(hasBase ? [BASE] : [])];
+const services = found.map(([service, arms]) => {
+  return { service, arms, turns: turnsOf(names.map((name) => arms.get(name))) };
+});
+const title = ours.length > 1 ? `${ALL[ours[0]].policy} (both)` : ALL[ours[0]].policy;
+/** An arm that was there twice is one, of twice as many turns, but to tell how far both differ. */
+const BY_ROUND = [
+  [`${title} by Combined (both)`, ours, COMBINED],
+  ['Combined again by Combined (A/A)', [COMBINED[1]], [COMBINED[0]]],
+  ...(ours.length > 1 ? [[`${ALL[ours[0]].policy} again (A/A)`, [ours[1]], [ours[0]]]] : []),
+];
+const BY_BASE = [
+  [`${title} by the base`, ours, [BASE]],
+  ['Combined (both) by the base', COMBINED, [BASE]],
+];
+const figures = Object.values(FIGURES);
 
 process.stdout.write('### Round by round\n\n');
 row('', 'rounds', ...Object.keys(FIGURES));
-row(...Array(2 + Object.keys(FIGURES).length).fill('---'));
-for (const [title, ours, theirs] of COMPARED.slice(0, 2)) {
-  const means = Object.keys(FIGURES).map((figure) => {
-    return meanOfRounds(services.map((one) => ratiosOf(one, figure, ours, theirs)));
+row(...Array(2 + figures.length).fill('---'));
+for (const [title, own, theirs] of BY_ROUND) {
+  const means = figures.map((figure) => {
+    return meanOfRounds(services.map(({ arms }) => ratiosByRound(arms, figure, own, theirs)));
   });
   const told = means.map((one) => `${text(one)}, less in ${one.less}`);
   row(title, means[0].rounds, ...told);
 }
-for (const [title, ours, theirs] of COMPARED.slice(0, 2)) {
+for (const [title, own, theirs] of BY_ROUND) {
   process.stdout.write(`\n### Of single services: ${title}\n\n`);
   row('service', ...Object.keys(FIGURES));
-  row(...Array(1 + Object.keys(FIGURES).length).fill('---'));
-  for (const one of services) {
-    const each = Object.keys(FIGURES).map((figure) => {
-      const { ratio, less, rounds } = meanOfRounds([ratiosOf(one, figure, ours, theirs)]);
+  row(...Array(1 + figures.length).fill('---'));
+  for (const { service, arms } of services) {
+    const each = figures.map((figure) => {
+      const { ratio, less, rounds } = meanOfRounds([ratiosByRound(arms, figure, own, theirs)]);
       return `${ratio.toFixed(3)}, less in ${less} of ${rounds}`;
     });
-    row(one.service, ...each);
+    row(service, ...each);
   }
 }
 
-for (const [title, ours, theirs] of COMPARED) {
+for (const [title, own, theirs] of [...BY_ROUND, ...(hasBase ? BY_BASE : [])]) {
   process.stdout.write(`\n### All turns together: ${title}\n\n`);
   row('service', 'turns of each', 'p99', 'p99.9', 'time boosted');
   row(...Array(5).fill('---'));
   const each = services.map(({ turns }) => turns);
-  const { services: found, all } = compareByTurn(each, ours, theirs);
-  for (const [index, { turns, p99, p999, premium }] of found.entries()) {
+  const places = [own, theirs].map((list) => list.map((name) => names.indexOf(name)));
+  const { services: told, all } = compareByTurn(each, ...places);
+  for (const [index, { turns, p99, p999, premium }] of told.entries()) {
     row(services[index].service, turns, text(p99), text(p999), text(premium));
   }
-  const sum = found.reduce((so, { turns }) => so + turns, 0);
+  const sum = told.reduce((so, { turns }) => so + turns, 0);
   row('geometric mean', sum, text(all.p99), text(all.p999), text(all.premium));
 }

@@ -129,6 +129,8 @@ const PLACES = [
   [-9, 17, 'end'],
   [9, -22, 'start'],
   [9, 30, 'start'],
+  [-9, 30, 'end'],
+  [9, 43, 'start'],
 ];
 const CHARACTER = { width: 6.6, height: 12 };
 const touches = (one, other) => {
@@ -142,6 +144,10 @@ function boxOf([atX, atY], [dx, dy, anchor], text) {
   return { left, right: left + width, top: atY + dy - CHARACTER.height, bottom: atY + dy + 2 };
 }
 
+/** A mark that lies on one before it has no name beside it, but when it is pointed at. */
+const ON_PX = 4;
+const isOn = ([atX, atY], [otherX, otherY]) => Math.hypot(atX - otherX, atY - otherY) < ON_PX;
+
 /** All marks, and the names where they touch neither marks nor each other, as far as that goes. */
 function points(all) {
   const marks = all.map((one) => {
@@ -151,14 +157,18 @@ function points(all) {
     return { left: atX - 6, right: atX + 6, top: atY - 6, bottom: atY + 6 };
   });
   const drawn = marks.map(({ kind, name, less, energy, at }, n) => {
-    const others = taken.filter((_, one) => one !== n);
+    const figures = `${less.toFixed(1)} % less for ${energy.toFixed(3)}`;
+    const about = `<title>${escaped(`${name}: ${figures}`)}</title>`;
+    if (marks.slice(0, n).some((one) => one.kind === kind && isOn(at, one.at))) {
+      return markAt(at, KINDS[kind], about);
+    }
+    const others = taken.filter((_, one) => one >= marks.length || !isOn(at, marks[one].at));
     const isFree = (place) => !others.some((one) => touches(one, boxOf(at, place, name)));
     const place = PLACES.find(isFree) ?? PLACES[0];
     taken.push(boxOf(at, place, name));
-    const about = `${name}: ${less.toFixed(1)} % less for ${energy.toFixed(3)}`;
     const [dx, dy, anchor] = place;
     const told = textAt([dx, dy], name, anchor, ` style="fill:${KINDS[kind].color}"`);
-    return markAt(at, KINDS[kind], `<title>${escaped(about)}</title>${told}`);
+    return markAt(at, KINDS[kind], about + told);
   });
   return drawn.join('\n');
 }
