@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { FIGURES, meanOfRounds, ratiosByRound } from './by-round.mjs';
+import { FIGURES, figuresOfPart, meanOfRounds, ratiosByRound } from './by-round.mjs';
 import { cellsIn } from './cells.mjs';
 
 const kept = (run) => fileURLToPath(new URL(`../runs/${run}`, import.meta.url));
@@ -41,14 +41,45 @@ test('a ratio of a round is to the geometric mean of those it is compared with',
   );
 });
 
-test('what is the same is not less', () => {
-  const cells = [{ round: 1, boostedShare: 0.0123 }];
+test('what is the same is not less, though logarithms would have it so', () => {
+  const cells = (boostedShare) => [{ round: 1, boostedShare }];
   const arms = new Map([
-    ['ours', cells],
-    ['theirs', cells],
+    ['ours', cells(0.02)],
+    ['theirs', cells(0.01)],
+    ['again', cells(0.04)],
   ]);
-  const ratios = ratiosByRound(arms, FIGURES['time boosted'], ['ours'], ['theirs']);
+  const ratios = ratiosByRound(arms, FIGURES['time boosted'], ['ours'], ['theirs', 'again']);
+  assert.ok(ratios[0] < 1, `${ratios[0]}: this test is of nothing`);
   assert.equal(meanOfRounds([ratios]).less, 0);
+});
+
+test('three rounds spread by half as much variance again as samples of them', () => {
+  // All three the same one is 1 sample of 27, more than is left out on either side.
+  const { ratio, low, high } = meanOfRounds([[0.5, 1, 2]]);
+  const off = Math.sqrt(3 / 2) * Math.log(2);
+  assert.ok(Math.abs(ratio - 1) < 1e-9);
+  assert.ok(Math.abs(Math.log(low) + off) < 1e-9 && Math.abs(Math.log(high) - off) < 1e-9);
+});
+
+test('where a service has one round there is no interval', () => {
+  const { ratio, low, high } = meanOfRounds([[0.5], [0.5, 0.5, 0.5]]);
+  assert.deepEqual([ratio, low, high], [0.5, Number.NaN, Number.NaN]);
+});
+
+test('a part of the turns is a third of those that a round has', () => {
+  const turn = (boostedShare, latenciesAtService) => ({ boostedShare, latenciesAtService });
+  const byTurn = [turn(0.1, '700:2000'), turn(0.2, '710:1000'), turn(0.4, '720:1000')];
+  const cell = { byTurn: [...byTurn, turn(0.6, '730:1000')] };
+  const told = [0, 1, 2].map((part) => {
+    const { 'service: p99': p99Ms, 'time boosted': boosted } = figuresOfPart(part);
+    return [Math.round(100 * Math.log(p99Ms(cell)) + 1e-9), boosted(cell)];
+  });
+  const ms = (bucket) => Math.round(100 * Math.log(1.01 ** bucket / 1000));
+  assert.deepEqual(told, [
+    [ms(700), 0.1],
+    [ms(710), 0.2],
+    [ms(730), 0.5],
+  ]);
 });
 
 /** Of kept rounds: arms by others. */
@@ -67,7 +98,7 @@ test('deadline has a shorter p99 than Combined on one service, in the rounds of 
   }
 });
 
-test('with less it costs less than Combined, and has the same tail, in those of boost-17', () => {
+test('with less it is cheaper than Combined, and no tail is told apart, in boost-17', () => {
   for (const figure of ['service: p99', 'service: p99.9', 'load: p99', 'load: p99.9']) {
     const { low, high } = keptMean(SECOND, figure, LEAN, COMBINED);
     assert.ok(low < 1 && 1 < high, `${figure}: ${low} to ${high}`);

@@ -14,8 +14,9 @@ export const EACH_MS = 2400;
 /** What a turn of the load may come late into that of its policy. */
 export const LATE_MS_MAX = 30;
 /**
- * Rounds of all turns under load before one counts: a policy learns in its own alone. After two, of
- * boost-16, `deadline` still boosted more in the first half of what counted than in the second.
+ * Rounds of all turns under load before one counts: a policy learns in its own alone. After two, as
+ * after four, `deadline` still boosted more in the first part of what counted than later
+ * (boost-16 and -17).
  */
 const ROUNDS_BEFORE = 4;
 

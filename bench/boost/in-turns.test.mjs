@@ -1,0 +1,17 @@
+// The tables of kept runs in turns are what their command prints.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+for (const run of ['bench/runs/2026-11-29-boost-16', 'bench/runs/2026-11-29-boost-17']) {
+  test(`${run} is told as it was`, () => {
+    const args = ['bench/boost/in-turns.mjs', run];
+    const told = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+    assert.equal(told, readFileSync(join(root, run, 'in-turns.md'), 'utf8'));
+  });
+}
