@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
+import { mean } from '../harness/statistics.mjs';
 import { BASE } from './arms.mjs';
 
 /** By service (with `-cluster`) and arm, in the order of rounds. */
@@ -46,5 +47,5 @@ export function energyOf({ arm, energy }) {
 export function liveMean(services, { service, arm = BASE, figure }) {
   const cells = services.get(service)?.get(arm);
   if (cells === undefined) throw new Error(`no live ${arm} of ${service}: run run.mjs first`);
-  return cells.reduce((sum, cell) => sum + cell[figure], 0) / cells.length;
+  return mean(cells.map((cell) => cell[figure]));
 }

@@ -2,6 +2,7 @@
 // bootstrap over rounds, as `bobtail tune` has them.
 import { analyzeRounds } from '../../packages/bobtail/dist/cli/analysis.js';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
+import { mean } from '../harness/statistics.mjs';
 import { energyOf, pooled } from './cells.mjs';
 
 /** Percentiles that are compared. */
@@ -43,7 +44,7 @@ export async function compared(base, own) {
       return isKept ? analyzeRounds(of(base, figure), of(own, figure)) : { percentiles: [] };
     }),
   );
-  const mean = (figure) => own.reduce((sum, cell) => sum + figure(cell), 0) / own.length;
+  const meanOf = (figure) => mean(own.map(figure));
   return {
     rounds: rounds.length,
     numbers: rounds,
@@ -55,9 +56,9 @@ export async function compared(base, own) {
       percentiles: atService.percentiles,
       byRound: ratiosByRound('latenciesAtService'),
     },
-    energy: mean(energyOf),
-    boosted: mean((cell) => cell.boostedShare),
-    perS: mean((cell) => cell.boosts / (cell.ranNs / 1e9)),
-    busy: mean((cell) => cell.loopShare),
+    energy: meanOf(energyOf),
+    boosted: meanOf((cell) => cell.boostedShare),
+    perS: meanOf((cell) => cell.boosts / (cell.ranNs / 1e9)),
+    busy: meanOf((cell) => cell.loopShare),
   };
 }

@@ -1,6 +1,6 @@
 // Is what replays predict what came live? The ratio to the base that replays tell, beside the
 // interval of the live one, of each service and arm that has both.
-import { medianInterval } from '../harness/statistics.mjs';
+import { mean, medianInterval } from '../harness/statistics.mjs';
 import { ARMS, BASE_POLICY } from './arms.mjs';
 import { TAILS } from './compared.mjs';
 import { predictions } from './predicted.mjs';
@@ -62,9 +62,8 @@ function meanOf(found, arm, percentile) {
       return { told: tails.find(is), live: live.find(is) };
     })
     .filter(({ told, live }) => Number.isFinite(told?.ratio) && Number.isFinite(live?.ratio));
-  const mean = (figure) => both.reduce((sum, one) => sum + figure(one), 0) / both.length;
-  const predicted = 1 - mean(({ told }) => told.ratio);
-  const live = 1 - mean((one) => one.live.ratio);
+  const predicted = 1 - mean(both.map(({ told }) => told.ratio));
+  const live = 1 - mean(both.map((one) => one.live.ratio));
   const about = { arm, percentile, services: both.length, predicted, live };
   if (both.length === 0 || both.some((one) => one.live.low === null)) return about;
   const halves = both.map((one) => (one.live.high - one.live.low) / 2);

@@ -5,8 +5,16 @@
 // both: round by round their geometric mean, of all turns together one of twice as many.
 //
 //   node bench/boost/in-turns.mjs bench/runs/2026-11-29-boost-17
+import { head, row } from '../harness/printed-table.mjs';
 import { ARMS, BASE } from './arms.mjs';
-import { FIGURES, figuresOfPart, meanOfRounds, PARTS, ratiosByRound } from './by-round.mjs';
+import {
+  FIGURES,
+  figuresOfPart,
+  meanOfRounds,
+  PARTS,
+  ratioOfRounds,
+  ratiosByRound,
+} from './by-round.mjs';
 import { compareByTurn, turnsOf } from './by-turn.mjs';
 import { cellsIn } from './cells.mjs';
 
@@ -14,11 +22,9 @@ const COMBINED = ['combined-untuned', 'combined-again'];
 /** Ours, by what may be asked for. */
 const OURS = [['deadline-untuned'], ['deadline-85', 'deadline-85-again']];
 
-const row = (...cells) => process.stdout.write(`| ${cells.join(' | ')} |\n`);
 function begin(title, ...columns) {
   process.stdout.write(`${title}\n\n`);
-  row(...columns);
-  row(...columns.map(() => '---'));
+  head(...columns);
 }
 
 /** `0.93 [0.87–1.00]`. */
@@ -57,23 +63,23 @@ function comparisons(isThere) {
   return { byRound, byBase };
 }
 
-/** Of all services. */
-function meanOf(services, figure, { own, theirs }) {
-  return meanOfRounds(services.map(({ arms }) => ratiosByRound(arms, figure, own, theirs)));
+/** Of each service its ratios by round. */
+function ratiosOf(services, figure, { own, theirs }) {
+  return services.map(({ arms }) => ratiosByRound(arms, figure, own, theirs));
 }
 
 function tellRounds(services, byRound) {
   const [names, figures] = [Object.keys(FIGURES), Object.values(FIGURES)];
   begin('### Round by round', '', 'rounds', ...names);
   for (const one of byRound) {
-    const means = figures.map((figure) => meanOf(services, figure, one));
+    const means = figures.map((figure) => meanOfRounds(ratiosOf(services, figure, one)));
     row(one.title, means[0].rounds, ...means.map((mean) => `${text(mean)}, less in ${mean.less}`));
   }
   for (const one of byRound) {
     begin(`\n### Of single services: ${one.title}`, 'service', ...names);
     for (const service of services) {
       const each = figures.map((figure) => {
-        const { ratio, less, rounds } = meanOf([service], figure, one);
+        const { ratio, less, rounds } = ratioOfRounds(ratiosOf([service], figure, one));
         return `${ratio.toFixed(3)}, less in ${less} of ${rounds}`;
       });
       row(service.service, ...each);
@@ -87,8 +93,8 @@ function tellParts(services, byRound) {
   for (const one of byRound) {
     begin(`\n### As the turns went by: ${one.title}`, 'turns', ...Object.keys(parts[0]));
     for (const [part, figures] of parts.entries()) {
-      const means = Object.values(figures).map((figure) => meanOf(services, figure, one));
-      row(`part ${part + 1} of ${PARTS}`, ...means.map(text));
+      const ratios = Object.values(figures).map((figure) => ratiosOf(services, figure, one));
+      row(`part ${part + 1} of ${PARTS}`, ...ratios.map((each) => text(meanOfRounds(each))));
     }
   }
 }

@@ -7,6 +7,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { analyzeRounds } from '../../packages/bobtail/dist/cli/analysis.js';
+import { mean } from '../harness/statistics.mjs';
 import { ARMS, BASE_SEMI_SPACE } from './arms.mjs';
 import { tailRatios, toRound } from './compared.mjs';
 
@@ -113,8 +114,7 @@ export function predictions(folder) {
     // Those of older runs were not recorded in a round.
     const ofRounds = pairs.some(({ answer }) => answer.turnsShare === undefined) ? [] : rounds;
     const byRound = ofRounds.map(({ round, before, after }) => [round, tailRatios(before, after)]);
-    const energies = pairs.map(({ scenario, answer }) => energyOfTurns(scenario, answer));
-    const energy = energies.reduce((sum, one) => sum + one, 0) / energies.length;
+    const energy = mean(pairs.map(({ scenario, answer }) => energyOfTurns(scenario, answer)));
     return { recordings: pairs.length, energy, percentiles, byRound: new Map(byRound) };
   };
 }

@@ -9,7 +9,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
-import { medianInterval } from '../harness/statistics.mjs';
+import { head, row } from '../harness/printed-table.mjs';
+import { mean, medianInterval } from '../harness/statistics.mjs';
 import { ARMS, BASE, SERVICES } from './arms.mjs';
 import { cellsInAll, energyOf } from './cells.mjs';
 import { compared, TAILS } from './compared.mjs';
@@ -39,11 +40,6 @@ const ALIKE = [
 ];
 
 const folders = process.argv.slice(2);
-const row = (...cells) => process.stdout.write(`| ${cells.join(' | ')} |\n`);
-const head = (...cells) => {
-  row(...cells);
-  row(...cells.map(() => '---'));
-};
 
 /** Per cent less, of a ratio. */
 const percent = (ratio) => ((1 - ratio) * 100).toFixed(0);
@@ -121,8 +117,8 @@ function meanOf(services, arm, percentile) {
     .map(({ percentiles }) => percentiles.find((one) => one.percentile === percentile)?.ratio)
     .filter((ratio) => typeof ratio === 'number');
   if (ratios.length === 0) return '–';
-  const mean = ratios.reduce((sum, ratio) => sum + (1 - ratio) * 100, 0) / ratios.length;
-  return `${mean.toFixed(1)} (${ratios.length})`;
+  const less = mean(ratios.map((ratio) => (1 - ratio) * 100));
+  return `${less.toFixed(1)} (${ratios.length})`;
 }
 
 function tableSeven(services) {
@@ -132,7 +128,7 @@ function tableSeven(services) {
   for (const name of names) {
     if (name === BASE || ARMS[name]?.recordedKind !== undefined) continue;
     const energies = services.map((results) => results.get(name)?.energy).filter(Boolean);
-    const energy = energies.reduce((sum, one) => sum + one, 0) / energies.length;
+    const energy = mean(energies);
     const tails = TAILS.map((tail) => meanOf(services, name, tail));
     row(name, ...tails, energy.toFixed(3), ...(PAPER_7[name] ?? ['', '']));
   }
@@ -172,7 +168,7 @@ async function oursTable(all) {
     });
     const premiums = byRound[0].map((energy, index) => (energy - 1) / (byRound[1][index] - 1));
     results.push({ scheme, result, premiums });
-    const energies = byRound.map((all) => all.reduce((sum, one) => sum + one, 0) / all.length);
+    const energies = byRound.map(mean);
     row(service, scheme, ...told, energies.map((one) => one.toFixed(3)).join(', '));
   }
   oursByRoundTable(results);

@@ -3,13 +3,13 @@
 //   node bench/boost/validation-table.mjs bench/runs/2026-11-26-boost-10
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { head, row } from '../harness/printed-table.mjs';
 import { mean } from '../harness/statistics.mjs';
 
 const PARTS = ['ioNs', 'queueNs', 'execNs', 'latencyNs'];
 const NS_IN_MS = 1e6;
 
 const [folder] = process.argv.slice(2);
-const row = (...cells) => process.stdout.write(`| ${cells.join(' | ')} |\n`);
 const lines = readFileSync(join(folder, 'validation.jsonl'), 'utf8').trim().split('\n');
 const cells = lines.map((line) => JSON.parse(line));
 
@@ -31,8 +31,7 @@ function tell(service, ghz, rounds, baseNs) {
 }
 
 const parts = PARTS.map((part) => `${part === 'ioNs' ? 'I/O' : part.replace('Ns', '')}, ms`);
-row('service', 'GHz', ...parts, 'by 2.6 GHz', 'I/O of it');
-row(...Array(PARTS.length + 4).fill('---'));
+head('service', 'GHz', ...parts, 'by 2.6 GHz', 'I/O of it');
 for (const service of new Set(cells.map((cell) => cell.service))) {
   const own = cells.filter((cell) => cell.service === service);
   const at = (ghz) => own.filter((cell) => cell.ghz === ghz);

@@ -3,10 +3,10 @@
 //   node bench/tune/table.mjs bench/runs/2026-11-21-tune/*.json
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import { head, row } from '../harness/printed-table.mjs';
 
 const times = (value) => (value === null ? '–' : `×${value.toFixed(2)}`);
 const mib = (bytes) => `${Math.round(bytes / 2 ** 20)} MiB`;
-const row = (...cells) => process.stdout.write(`| ${cells.join(' | ')} |\n`);
 
 function interval({ ratio, low, high }) {
   return low === null ? times(ratio) : `${times(ratio)} [${low.toFixed(2)}–${high.toFixed(2)}]`;
@@ -25,8 +25,7 @@ function collections({ rounds }) {
 function race({ name, arms }, percentile) {
   process.stdout.write(`\n${name === 'single' ? 'Single changes' : 'Combinations'}:\n\n`);
   const figures = [`p${percentile}`, 'CPU', 'memory', 'scavenges a round', 'GC per request'];
-  row('arm', 'rounds', ...figures);
-  row(...Array.from({ length: 7 }, () => '---'));
+  head('arm', 'rounds', ...figures);
   for (const arm of arms) {
     const { ratios, rounds, out } = arm;
     const name = `\`${arm.name}\`${out === null ? '' : ` (out: ${out.of})`}`;

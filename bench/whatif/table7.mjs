@@ -7,6 +7,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { seededRandom } from '../../packages/bobtail/dist/prove/shuffle.js';
+import { head, row } from '../harness/printed-table.mjs';
 import { mean } from '../harness/statistics.mjs';
 import { outcomeOf, SCHEMES } from './schemes-list.mjs';
 
@@ -16,11 +17,6 @@ if (folder === undefined) {
   process.exit(64);
 }
 const TAILS = [99.9, 99];
-const row = (...cells) => process.stdout.write(`| ${cells.join(' | ')} |\n`);
-const head = (...cells) => {
-  row(...cells);
-  row(...cells.map(() => '---'));
-};
 
 const answers = readdirSync(folder)
   .filter((file) => /^\w+-\d+\.json$/.test(file))
