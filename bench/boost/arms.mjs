@@ -14,6 +14,7 @@ const semiSpaces = SEMI_SPACES_MB.map((mb) => [
 ]);
 
 const LEAN = 'deadline:of-combined=0.85';
+const SURE = `${LEAN},chance=0.4`;
 
 /**
  * Full speed stands for 4.0 GHz, as `boost --actuator emulated` has it by default. A speed that is
@@ -53,6 +54,17 @@ export const ARMS = {
   'deadline-85-again': {
     policy: LEAN,
     label: 'deadline (ours, of-combined=0.85, without tuning) again (A/A)',
+    isExtra: true,
+  },
+  // Of the same, for turns only that are likelier to become late.
+  'deadline-85-sure': {
+    policy: SURE,
+    label: 'deadline (ours, of-combined=0.85, chance=0.4, without tuning)',
+    isExtra: true,
+  },
+  'deadline-85-sure-again': {
+    policy: SURE,
+    label: 'deadline (ours, of-combined=0.85, chance=0.4, without tuning) again (A/A)',
     isExtra: true,
   },
   'a-a': { policy: 'static:base', label: 'static 2.6 GHz again (A/A)' },

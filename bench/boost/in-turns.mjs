@@ -20,7 +20,11 @@ import { cellsIn } from './cells.mjs';
 
 const COMBINED = ['combined-untuned', 'combined-again'];
 /** Ours, by what may be asked for. */
-const OURS = [['deadline-untuned'], ['deadline-85', 'deadline-85-again']];
+const OURS = [
+  ['deadline-untuned'],
+  ['deadline-85', 'deadline-85-again'],
+  ['deadline-85-sure', 'deadline-85-sure-again'],
+];
 
 function begin(title, ...columns) {
   process.stdout.write(`${title}\n\n`);
@@ -55,12 +59,19 @@ function comparisons(isThere) {
     again(COMBINED, 'Combined'),
     ...twice.map(({ own }) => again(own, ARMS[own[0]].policy)),
   ];
-  if (!isThere([BASE])) return { byRound, byBase: [] };
+  // Where an A/A is told apart, each of the two tells what is left against it.
+  const byEach = there.flatMap(({ own, policy }) => {
+    const names = ['the first Combined', 'Combined again'];
+    return COMBINED.map((one, at) => {
+      return { title: `${policy} by ${names[at]} alone`, own, theirs: [one] };
+    });
+  });
+  if (!isThere([BASE])) return { byRound, byEach, byBase: [] };
   const all = [...there, { own: COMBINED, policy: 'Combined (both)' }];
   const byBase = all.map(({ own, policy }) => {
     return { title: `${policy} by the base`, own, theirs: [BASE] };
   });
-  return { byRound, byBase };
+  return { byRound, byEach, byBase };
 }
 
 /** Of each service its ratios by round. */
@@ -68,10 +79,10 @@ function ratiosOf(services, figure, { own, theirs }) {
   return services.map(({ arms }) => ratiosByRound(arms, figure, own, theirs));
 }
 
-function tellRounds(services, byRound) {
+function tellRounds(services, byRound, byEach) {
   const [names, figures] = [Object.keys(FIGURES), Object.values(FIGURES)];
   begin('### Round by round', '', 'rounds', ...names);
-  for (const one of byRound) {
+  for (const one of [...byRound, ...byEach]) {
     const means = figures.map((figure) => meanOfRounds(ratiosOf(services, figure, one)));
     row(one.title, means[0].rounds, ...means.map((mean) => `${text(mean)}, less in ${mean.less}`));
   }
@@ -116,10 +127,10 @@ function tellTurns(services, compared) {
 }
 
 const services = [...cellsIn(process.argv[2])].map(([service, arms]) => ({ service, arms }));
-const { byRound, byBase } = comparisons((names) => {
+const { byRound, byEach, byBase } = comparisons((names) => {
   const has = (arms, name) => arms.get(name)?.every((cell) => cell.byTurn !== undefined) ?? false;
   return services.every(({ arms }) => names.every((name) => has(arms, name)));
 });
-tellRounds(services, byRound);
+tellRounds(services, byRound, byEach);
 tellParts(services, byRound);
 tellTurns(services, [...byRound, ...byBase]);

@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-for (const run of ['bench/runs/2026-11-29-boost-16', 'bench/runs/2026-11-29-boost-17']) {
+for (const number of [16, 17, 18]) {
+  const run = `bench/runs/2026-11-29-boost-${number}`;
   test(`${run} is told as it was`, () => {
     const args = ['bench/boost/in-turns.mjs', run];
     const told = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });

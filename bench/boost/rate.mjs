@@ -1,4 +1,5 @@
-// The load of a round: as many requests a second as keep the loop half busy at the base speed.
+// The load of a round: as many requests a second as keep the loop busy at the base speed for the
+// part of the time that is wanted, usually half.
 //
 // Anew for each round, on a server of its own: the core of a shared host is another from one minute
 // to the next, and how busy the loop is decides more of a tail than any policy does.
@@ -10,7 +11,7 @@ import { SharedLever } from './shared-lever.mjs';
 import { requests, WARM_MS, warm } from './warm.mjs';
 
 /** Of what the service answers at base when it is never idle: the paper's are half busy. */
-const UTILISATION = 0.475;
+export const UTILISATION = 0.475;
 /** As long as a turn, so that both have as many collections of the whole heap. */
 const LOOK_MS = 2000;
 /** Looks of the trials, each at the rate that the one before came to. */
@@ -21,16 +22,16 @@ const LOOKS_MAX = 2;
 const SLOW_MAX = 2;
 
 /**
- * Requests per second at which loops are busy for `UTILISATION` of the time that the base speed
+ * Requests per second at which loops are busy for `utilisation` of the time that the base speed
  * lets them run, in the looks at which the core is fast: those are the turns that count.
  */
-export async function calibratedRate({ latency, ...context }) {
+export async function calibratedRate({ latency, utilisation, ...context }) {
   const lever = await SharedLever.start(latency);
   try {
     const how = { policy: BASE_POLICY, flags: BASE_FLAGS, seed: 1, drive: lever.drive };
     const service = await BoostedService.start({ ...context, ...how });
     try {
-      const rate = await rateOf(service, context.stalls.pace);
+      const rate = await rateOf(service, { utilisation, pace: context.stalls.pace });
       await service.driven();
       return rate;
     } finally {
@@ -45,9 +46,9 @@ export async function calibratedRate({ latency, ...context }) {
  * Open load costs more per request than a closed loop, which finds the loop always awake, so that
  * is only where it begins.
  */
-async function rateOf(service, pace) {
+async function rateOf(service, { utilisation, pace }) {
   const { connections } = service;
-  let ratePerS = (UTILISATION * (await warm(connections))) / (WARM_MS / 1000);
+  let ratePerS = (utilisation * (await warm(connections))) / (WARM_MS / 1000);
   for (const wanted of TRIAL_LOOKS) {
     const [fast, slow] = [[], []];
     while (fast.length < wanted && fast.length + slow.length < LOOKS_MAX * wanted) {
@@ -57,7 +58,7 @@ async function rateOf(service, pace) {
     }
     // Where the cores are never fast for as long, the best there is.
     const { median } = quartiles(fast.length > 0 ? fast : slow);
-    ratePerS = (UTILISATION * BASE_SPEED * 1e9) / median;
+    ratePerS = (utilisation * BASE_SPEED * 1e9) / median;
   }
   return Math.round(ratePerS);
 }

@@ -4,9 +4,11 @@
 //   node --single-threaded-gc bench/boost/run.mjs [--rounds 10] [--requests 50000]
 //     [--services cpu,redis,…] [--arms gc-boost,…] [--latency 20us] [--workers 0]
 //     [--tuned=--flag] [--seconds-max S] [--node PATH] [--out DIR] [--scratch DIR] [--one-service]
+//     [--utilisation 0.475]
 //
 // Needs root (real-time threads) and two CPUs: the servers on one, load and databases on the other.
 // With `--one-service` there is one server for all arms, which has their policies in turns.
+// `--utilisation` is the part of the time that the load keeps a loop busy at the base speed.
 // A round of a service is written when it is done, and a run goes on where the last one stopped: a
 // round that was cut off (`--seconds-max`, Ctrl-C) is begun anew. `tables.mjs` makes tables.
 // Requests that came while a CPU did not run are left out, and counted; a round in which too few
@@ -31,7 +33,7 @@ import { StallWatch } from '../harness/stalls.mjs';
 import { armsOf, SERVICES, USUAL } from './arms.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { answerPath, nameOf as predictionNameOf, scratchOf } from './predicted.mjs';
-import { calibratedRate } from './rate.mjs';
+import { calibratedRate, UTILISATION } from './rate.mjs';
 import { takeRound } from './round.mjs';
 import { driven } from './shared-lever.mjs';
 import { tunedFlags } from './tuned.mjs';
@@ -44,6 +46,7 @@ const { values } = parseArgs({
     services: text(Object.keys(SERVICES).join(',')),
     arms: text(USUAL.join(',')),
     latency: text('20us'),
+    utilisation: text(String(UTILISATION)),
     workers: text('0'),
     tuned: { type: 'string' },
     'seconds-max': text('0'),
@@ -64,6 +67,11 @@ const SLOWNESS_MAX = new Map([
 /** A round that the host spoiled is never kept. */
 const TRIALS_MAX = 20;
 
+const utilisation = Number(values.utilisation);
+if (!(utilisation > 0 && utilisation < 1)) {
+  process.stderr.write(`--utilisation is ${values.utilisation}, not between 0 and 1\n`);
+  process.exit(64);
+}
 /** All arms have one server. */
 const isOneService = values['one-service'];
 const isOverdue = overdueAfter(Number(values['seconds-max']));
@@ -102,9 +110,10 @@ async function roundOf(service, round, arms, context) {
   // Who comes after whom on one service is that order for a whole round: not the same for all.
   const orderSeed = isOneService ? 31 * seed + services.indexOf(service) : seed;
   const recordingOf = (kind) => join(scratch, recordingName(service, kind, round));
+  const ratePerS = await calibratedRate({ ...how, utilisation });
   return takeRound({
     ...{ ...how, recordingOf, tuned: tuned(service), sent: Number(values.requests), seed },
-    ...{ ratePerS: await calibratedRate(how), arms: shuffled(arms, seededRandom(orderSeed)) },
+    ...{ ratePerS, arms: shuffled(arms, seededRandom(orderSeed)) },
   });
 }
 
@@ -154,12 +163,19 @@ function describe() {
   const flags = typeof before.tuned === 'string' ? own : { ...before.tuned, ...own };
   const hosts = [...new Set([...(before.host?.split('; ') ?? []), host])].join('; ');
   const requests = Number(count);
-  if (existsSync(path) && (before.isOneService ?? false) !== isOneService) {
-    throw new Error(`${path} is of rounds with and not without --one-service, or the reverse`);
-  }
-  const how = { tuned: flags, latency, isOneService };
+  if (existsSync(path)) refuseOthers(path, before);
+  const how = { tuned: flags, latency, utilisation, isOneService };
   const about = { node: version.trim(), host: hosts, requests, ...how };
   writeFileSync(path, `${JSON.stringify(about, null, 2)}\n`);
+}
+
+/** Of rounds that were measured in another way none is added to. */
+function refuseOthers(path, before) {
+  if ((before.isOneService ?? false) !== isOneService) {
+    throw new Error(`${path} is of rounds with and not without --one-service, or the reverse`);
+  }
+  const { utilisation: other = UTILISATION } = before;
+  if (other !== utilisation) throw new Error(`${path} is of rounds with --utilisation ${other}`);
 }
 
 const scratch = values.scratch ?? scratchOf(values.out);

@@ -17,7 +17,7 @@ import { startServices } from '../../workloads/harness/services.mjs';
 import { bobtail, recordWhole, withoutRoot } from '../harness/bobtail.mjs';
 import { LOAD_CORE, pin, SERVER_CORE } from '../harness/cpu.mjs';
 import { outcomeOf, policiesOf, SCHEMES } from './schemes-list.mjs';
-import { SERVICES, WARMUP_S } from './services.mjs';
+import { SERVICES, serviceNamed, WARMUP_S } from './services.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const { values } = parseArgs({
@@ -73,7 +73,7 @@ for (const name of values.services.split(',')) {
     const unjudged = `${out}.unjudged`;
     // Of a run that was killed before it was judged, or of one that is not kept.
     rmSync(unjudged, { recursive: true, force: true });
-    await record(SERVICES[name], unjudged);
+    await record(serviceNamed(name), unjudged);
     const { requests, leftOutRequests } = await replayed(unjudged, []);
     process.stderr.write(`${name}: of ${requests} requests, ${leftOutRequests} left out\n`);
     if (leftOutRequests !== null) renameSync(unjudged, out);

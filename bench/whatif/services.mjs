@@ -30,6 +30,19 @@ function planted(ratePerS, mix, words = []) {
 
 const often = (route, times) => Array.from({ length: times }, () => route);
 
+/** By name only. */
+const OTHERS = {
+  // As busy at the base as Combined and deadline were compared live at.
+  'cpu-4500': application('cpu', 4500),
+  // Of which the requests that block the loop are nearly half of all work.
+  'blocks-600': application('blocking', 600),
+  'blocks-1000': application('blocking', 1000),
+  'blocks-1500': application('blocking', 1500),
+  'blocks-2600': application('blocking', 2600),
+  'blocks-3400': application('blocking', 3400),
+};
+
+/** What is recorded where no services are named. */
 export const SERVICES = {
   cpu: application('cpu', 5000),
   redis: application('redis', 3500, ['redis']),
@@ -62,3 +75,8 @@ export const SERVICES = {
     },
   },
 };
+
+/** The service of this name; undefined where there is none. */
+export function serviceNamed(name) {
+  return SERVICES[name] ?? OTHERS[name];
+}

@@ -1,0 +1,18 @@
+// No I/O, and one request in a hundred that keeps the loop for itself: a signature's worth of
+// hashing done on the loop, which every request that comes meanwhile waits for.
+//
+// A fixed amount of work and not a fixed time, so that a boost shortens it.
+'use strict';
+
+const { pbkdf2Sync } = require('node:crypto');
+const { start } = require('./application.cjs');
+
+const BLOCKS_ONE_IN = 100;
+/** One of the kinds that have one round of I/O: it comes as often as it is asked for. */
+const WHICH = 50;
+/** Some 8 ms at full speed. */
+const ROUNDS = 35_000;
+
+start(async () => async (n) => {
+  if (n % BLOCKS_ONE_IN === WHICH) pbkdf2Sync('secret', 'salt', ROUNDS, 32, 'sha256');
+});
