@@ -2,14 +2,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { FIGURES, figuresOfPart, meanOfRounds, ratiosByRound } from './by-round.mjs';
+import {
+  FIGURES,
+  figuresOfPart,
+  meanOfRounds,
+  ratiosByRound,
+  studentOfRounds,
+} from './by-round.mjs';
 import { cellsIn } from './cells.mjs';
 
 const kept = (run) => fileURLToPath(new URL(`../runs/${run}`, import.meta.url));
 const FIRST = kept('2026-11-29-boost-16');
 const SECOND = kept('2026-11-29-boost-17');
+const THIRD = kept('2026-11-29-boost-18');
 const COMBINED = ['combined-untuned', 'combined-again'];
 const LEAN = ['deadline-85', 'deadline-85-again'];
+const SURE = ['deadline-85-sure', 'deadline-85-sure-again'];
 
 test('a ratio of a round is to the geometric mean of those it is compared with', () => {
   const cells = (...shares) => shares.map((boostedShare, at) => ({ round: at + 1, boostedShare }));
@@ -66,6 +74,20 @@ test('where a service has one round there is no interval', () => {
   assert.deepEqual([ratio, low, high], [0.5, Number.NaN, Number.NaN]);
 });
 
+test("by Student's t services have variances of their own, of one round there is none", () => {
+  const alike = [0, 0.3, -0.3].map(Math.exp);
+  // The variance of the mean of three is 0.09 / 3; 97.5 % of t with 2 degrees of freedom is 4.303.
+  const one = studentOfRounds([alike]);
+  assert.ok(Math.abs(Math.log(one.high) - 4.303 * Math.sqrt(0.03)) < 1e-9);
+  // With as much of two there are 4 (2.776), and with nothing of the other the 2 of the first.
+  const two = studentOfRounds([alike, alike]);
+  assert.ok(Math.abs(Math.log(two.low) + 2.776 * Math.sqrt(0.015)) < 1e-9);
+  const sure = studentOfRounds([alike, [1, 1, 1]]);
+  assert.ok(Math.abs(Math.log(sure.high) - (4.303 * Math.sqrt(0.03)) / 2) < 1e-9);
+  const { ratio, low, high } = studentOfRounds([[0.5], [0.5, 0.5, 0.5]]);
+  assert.deepEqual([ratio, low, high], [0.5, Number.NaN, Number.NaN]);
+});
+
 test('a part of the turns is a third of those that a round has', () => {
   const turn = (boostedShare, latenciesAtService) => ({ boostedShare, latenciesAtService });
   const byTurn = [turn(0.1, '700:2000'), turn(0.2, '710:1000'), turn(0.4, '720:1000')];
@@ -105,4 +127,21 @@ test('with less it is cheaper than Combined, and no tail is told apart, in boost
   }
   const { high, rounds } = keptMean(SECOND, 'time boosted', LEAN, COMBINED);
   assert.deepEqual([rounds, high < 1], [20, true], String(high));
+});
+
+test("at a load as the recorded services' p99 is shorter for less energy, in boost-18", () => {
+  const services = [...cellsIn(THIRD).values()];
+  const by = (figure, theirs) => {
+    return studentOfRounds(
+      services.map((arms) => ratiosByRound(arms, FIGURES[figure], SURE, theirs)),
+    );
+  };
+  for (const theirs of [COMBINED, [COMBINED[1]]]) {
+    for (const figure of ['service: p99', 'time boosted']) {
+      const { high, rounds } = by(figure, theirs);
+      assert.deepEqual([rounds, high < 1], [16, true], `${figure}: ${high}`);
+    }
+  }
+  const { low, high } = by('service: p99.9', [COMBINED[1]]);
+  assert.ok(low < 1 && 1 < high, 'p99.9 is not told apart from the second Combined');
 });

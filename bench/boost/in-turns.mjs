@@ -1,7 +1,8 @@
 // Tables of rounds of `run.mjs --one-service`, in which one service had the policies of all arms in
-// turns: each beside the other round by round, with 95 % of a bootstrap over rounds, what became of
-// it as they learnt, and all turns together at the service, with 95 % of one over turns
-// (`by-turn.mjs`), which takes them for independent. An arm that was there twice is compared as
+// turns: each beside the other round by round, with 95 % of a bootstrap over rounds and by
+// Student's t, ours also beside each Combined alone, what became of it as they learnt, and all
+// turns together at the service, with 95 % of a bootstrap over turns (`by-turn.mjs`), which takes
+// them for independent. An arm that was there twice is compared as
 // both: round by round their geometric mean, of all turns together one of twice as many.
 //
 //   node bench/boost/in-turns.mjs bench/runs/2026-11-29-boost-17
@@ -14,6 +15,7 @@ import {
   PARTS,
   ratioOfRounds,
   ratiosByRound,
+  studentOfRounds,
 } from './by-round.mjs';
 import { compareByTurn, turnsOf } from './by-turn.mjs';
 import { cellsIn } from './cells.mjs';
@@ -61,7 +63,7 @@ function comparisons(isThere) {
   ];
   // Where an A/A is told apart, each of the two tells what is left against it.
   const byEach = there.flatMap(({ own, policy }) => {
-    const names = ['the first Combined', 'Combined again'];
+    const names = ['the first Combined', 'the second Combined'];
     return COMBINED.map((one, at) => {
       return { title: `${policy} by ${names[at]} alone`, own, theirs: [one] };
     });
@@ -85,6 +87,11 @@ function tellRounds(services, byRound, byEach) {
   for (const one of [...byRound, ...byEach]) {
     const means = figures.map((figure) => meanOfRounds(ratiosOf(services, figure, one)));
     row(one.title, means[0].rounds, ...means.map((mean) => `${text(mean)}, less in ${mean.less}`));
+  }
+  begin("\n### The same by Student's t", '', 'rounds', ...names);
+  for (const one of [...byRound, ...byEach]) {
+    const means = figures.map((figure) => studentOfRounds(ratiosOf(services, figure, one)));
+    row(one.title, means[0].rounds, ...means.map(text));
   }
   for (const one of byRound) {
     begin(`\n### Of single services: ${one.title}`, 'service', ...names);

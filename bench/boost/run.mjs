@@ -68,6 +68,10 @@ const SLOWNESS_MAX = new Map([
 const TRIALS_MAX = 20;
 
 const utilisation = Number(values.utilisation);
+for (const name of values.services.split(',').filter((one) => SERVICES[one] === undefined)) {
+  process.stderr.write(`no service ${name}; there are ${Object.keys(SERVICES)}\n`);
+  process.exit(64);
+}
 if (!(utilisation > 0 && utilisation < 1)) {
   process.stderr.write(`--utilisation is ${values.utilisation}, not between 0 and 1\n`);
   process.exit(64);
@@ -169,13 +173,18 @@ function describe() {
   writeFileSync(path, `${JSON.stringify(about, null, 2)}\n`);
 }
 
-/** Of rounds that were measured in another way none is added to. */
+/** To rounds under another load, or with another lever, none is added. */
 function refuseOthers(path, before) {
   if ((before.isOneService ?? false) !== isOneService) {
     throw new Error(`${path} is of rounds with and not without --one-service, or the reverse`);
   }
-  const { utilisation: other = UTILISATION } = before;
-  if (other !== utilisation) throw new Error(`${path} is of rounds with --utilisation ${other}`);
+  const { utilisation: wasBusy = UTILISATION, latency: wasLate = values.latency } = before;
+  for (const [option, was, is] of [
+    ['--utilisation', wasBusy, utilisation],
+    ['--latency', wasLate, values.latency],
+  ]) {
+    if (was !== is) throw new Error(`${path} is of rounds with ${option} ${was}, not ${is}`);
+  }
 }
 
 const scratch = values.scratch ?? scratchOf(values.out);

@@ -1,5 +1,6 @@
 // Answers of `whatif --json` about policies, Combined among them, told by what Combined left: of
-// each recording p99.9, p99 and what was spent beyond the base, and the geometric means.
+// each recording p99.9, p99 and what was spent beyond the base, and the geometric means. All are to
+// have the same policies.
 //
 //   node bench/whatif/by-combined.mjs bench/runs/2026-11-29-chance
 import { readdirSync, readFileSync } from 'node:fs';
@@ -27,6 +28,10 @@ function told(list) {
 }
 
 const folder = process.argv[2];
+if (folder === undefined) {
+  process.stderr.write('usage: node bench/whatif/by-combined.mjs DIR\n');
+  process.exit(64);
+}
 const answers = readdirSync(folder)
   .filter((name) => name.endsWith('.json'))
   .sort()
@@ -51,7 +56,8 @@ for (const policy of policies) {
   }
   const finite = (at) => all.map((one) => one[at]).filter(Number.isFinite);
   const means = [0, 1, 2].map((at) => Math.exp(mean(finite(at).map(Math.log))));
+  const counts = [0, 1, 2].map((at) => finite(at).length).join('; ');
   const premiums = finite(2);
   const range = `premium ${told([Math.min(...premiums)])} to ${told([Math.max(...premiums)])}`;
-  row('geometric mean', '', '', `${told(means)} (${range})`);
+  row(`geometric mean (of ${counts})`, '', '', `${told(means)} (${range})`);
 }

@@ -65,7 +65,8 @@ const version = execFileSync(values.node, ['--version'], { encoding: 'utf8' }).t
 const host = `${cpus()[0].model}, ${cpus().length} CPUs, Linux ${release()}`;
 const about = { node: version, host, schemes: SCHEMES };
 writeFileSync(join(values.out, 'about.json'), `${JSON.stringify(about, null, 2)}\n`);
-for (const name of values.services.split(',')) {
+const services = values.services.split(',').map((name) => ({ name, ...serviceNamed(name) }));
+for (const { name, ...service } of services) {
   const file = join(values.out, `${name}-${values.seed}.json`);
   if (existsSync(file)) continue;
   const out = join(kept, `${name}-${values.seed}.bobtail`);
@@ -73,7 +74,7 @@ for (const name of values.services.split(',')) {
     const unjudged = `${out}.unjudged`;
     // Of a run that was killed before it was judged, or of one that is not kept.
     rmSync(unjudged, { recursive: true, force: true });
-    await record(serviceNamed(name), unjudged);
+    await record(service, unjudged);
     const { requests, leftOutRequests } = await replayed(unjudged, []);
     process.stderr.write(`${name}: of ${requests} requests, ${leftOutRequests} left out\n`);
     if (leftOutRequests !== null) renameSync(unjudged, out);

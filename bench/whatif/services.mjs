@@ -14,11 +14,17 @@ export const WARMUP_S = 4;
 
 const load = (mix, ratePerS) => (seed) => [LOAD, mix, ratePerS, SECONDS, seed];
 
+/** One of the services of bench/boost, or with their work. */
 function application(name, ratePerS, needs = []) {
-  const script = join(root, 'bench/boost/services', `${name}.cjs`);
+  return withTheirWork(join(root, 'bench/boost/services', `${name}.cjs`), ratePerS, needs);
+}
+
+function withTheirWork(script, ratePerS, needs = []) {
   const command = (node) => [node, script];
   return { needs, command, load: load('application', ratePerS) };
 }
+
+const blocks = (ratePerS) => withTheirWork(join(root, 'bench/whatif/blocking.cjs'), ratePerS);
 
 /** Requests of a route of whatif-service among others that cost nothing. */
 function planted(ratePerS, mix, words = []) {
@@ -35,11 +41,11 @@ const OTHERS = {
   // As busy at the base as Combined and deadline were compared live at.
   'cpu-4500': application('cpu', 4500),
   // Of which the requests that block the loop are nearly half of all work.
-  'blocks-600': application('blocking', 600),
-  'blocks-1000': application('blocking', 1000),
-  'blocks-1500': application('blocking', 1500),
-  'blocks-2600': application('blocking', 2600),
-  'blocks-3400': application('blocking', 3400),
+  'blocks-600': blocks(600),
+  'blocks-1000': blocks(1000),
+  'blocks-1500': blocks(1500),
+  'blocks-2600': blocks(2600),
+  'blocks-3400': blocks(3400),
 };
 
 /** What is recorded where no services are named. */
@@ -76,7 +82,9 @@ export const SERVICES = {
   },
 };
 
-/** The service of this name; undefined where there is none. */
+/** The service of this name. Throws where there is none. */
 export function serviceNamed(name) {
-  return SERVICES[name] ?? OTHERS[name];
+  const all = { ...SERVICES, ...OTHERS };
+  if (all[name] === undefined) throw new Error(`no service ${name}; there are ${Object.keys(all)}`);
+  return all[name];
 }

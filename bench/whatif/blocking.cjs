@@ -1,11 +1,11 @@
-// No I/O, and one request in a hundred that keeps the loop for itself: a signature's worth of
-// hashing done on the loop, which every request that comes meanwhile waits for.
+// `cpu` of bench/boost with one request in a hundred that keeps the loop for itself: it hashes
+// there, and every request that comes meanwhile waits for it.
 //
 // A fixed amount of work and not a fixed time, so that a boost shortens it.
 'use strict';
 
 const { pbkdf2Sync } = require('node:crypto');
-const { start } = require('./application.cjs');
+const { start } = require('../boost/services/application.cjs');
 
 const BLOCKS_ONE_IN = 100;
 /** One of the kinds that have one round of I/O: it comes as often as it is asked for. */
