@@ -16,6 +16,7 @@ use crate::refusal::Refusal;
 use crate::steps::{Point, Steps, Whole};
 use crate::triggers::{Cause, Index, causes, ready_ns};
 use crate::turns::{Turn, phase_of, stand_in_line};
+use crate::uses::of_load;
 
 impl Log {
     /// The pieces of a loop event.
@@ -181,6 +182,8 @@ impl<'a> Build<'a> {
             span_events: self.span_events(),
             span_ns: self.span_ns(),
             connections: self.connections.len(),
+            is_of_load: of_load(&events, &steps.all),
+            step_ns: steps.work_ns.iter().map(|one| one.iter().sum()).collect(),
             steps: steps.all,
             work_ns: steps.work_ns,
             events,

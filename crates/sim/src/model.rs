@@ -31,8 +31,12 @@ pub struct Model {
     pub(crate) events: Vec<Event>,
     pub(crate) steps: Vec<Step>,
     /// Of steps: `native`, `gc`, `jit`, `ic`, not running, and what the loop itself does. Apart
-    /// from the rest, since the loop reads only their sum, once for each scenario.
+    /// from the rest, since the loop reads only their sum.
     pub(crate) work_ns: Vec<[u64; CLASSES]>,
+    /// Of steps: all of that, which is how long one takes under most scenarios.
+    pub(crate) step_ns: Vec<u64>,
+    /// Of events: the load brings it, and not what comes of itself.
+    pub(crate) is_of_load: Vec<bool>,
     pub(crate) gates: Vec<Gate>,
     pub(crate) requests: Vec<Request>,
     pub(crate) pool: Pool,
@@ -248,8 +252,13 @@ impl Model {
 
     /// The steps of an event.
     pub(crate) fn steps_of(&self, event: EventIx) -> std::ops::Range<usize> {
-        let first = self.events[event as usize].first_step as usize;
-        let next = self.events.get(event as usize + 1);
-        first..next.map_or(self.steps.len(), |one| one.first_step as usize)
+        steps_of(&self.events, &self.steps, event)
     }
+}
+
+/// The steps of one of these events.
+pub(crate) fn steps_of(events: &[Event], steps: &[Step], event: EventIx) -> std::ops::Range<usize> {
+    let first = events[event as usize].first_step as usize;
+    let next = events.get(event as usize + 1);
+    first..next.map_or(steps.len(), |one| one.first_step as usize)
 }

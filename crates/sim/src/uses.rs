@@ -3,8 +3,24 @@
 //! From the work itself, not from how long a replay was busy: one that falls behind is busy all the
 //! time, and how far behind it is depends on how long was recorded.
 
-use crate::model::{Action, EventIx, Model, Trigger};
+use crate::model::{Action, Event, EventIx, Model, Step, Trigger, steps_of};
 use crate::scenario::Scenario;
+
+/// Which events the load brings: what comes from outside with it, and what that releases.
+pub(crate) fn of_load(events: &[Event], steps: &[Step]) -> Vec<bool> {
+    let mut is_of_load = vec![false; events.len()];
+    for (ix, event) in events.iter().enumerate() {
+        if let Trigger::Arrival { is_load, .. } = event.trigger {
+            is_of_load[ix] = is_load;
+        }
+        for step in &steps[steps_of(events, steps, ix as EventIx)] {
+            if let Action::Release(released) = step.action {
+                is_of_load[released as usize] |= is_of_load[ix];
+            }
+        }
+    }
+    is_of_load
+}
 
 /// See the module.
 #[derive(Debug)]
@@ -28,22 +44,11 @@ impl Uses {
         threads: u32,
     ) -> Self {
         let span_ns = (model.span_ns.1 - model.span_ns.0).max(1) as f64;
-        let mut is_of_load = vec![false; model.events.len()];
         let (mut loop_ns, mut pool_ns) = ([0; 2], [0; 2]);
-        for (ix, event) in model.events.iter().enumerate() {
-            if let Trigger::Arrival { is_load, .. } = event.trigger {
-                is_of_load[ix] = is_load;
-            }
+        for ix in model.span_events.0..model.span_events.1 {
+            let event = &model.events[ix];
+            let kind = usize::from(model.is_of_load[ix]);
             let steps = model.steps_of(ix as EventIx);
-            for step in &model.steps[steps.clone()] {
-                if let Action::Release(released) = step.action {
-                    is_of_load[released as usize] |= is_of_load[ix];
-                }
-            }
-            if !(model.span_events.0..model.span_events.1).contains(&ix) {
-                continue;
-            }
-            let kind = usize::from(is_of_load[ix]);
             loop_ns[kind] += if event.woken { 0 } else { lead_ns[ix] };
             loop_ns[kind] += duration_ns[steps].iter().sum::<u64>();
             if let Trigger::Job { .. } = event.trigger {

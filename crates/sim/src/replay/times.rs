@@ -16,12 +16,8 @@ pub(super) fn times(
     let resources = scenario.by_resource(components);
     let is_unchanged = routes.iter().all(|factors| *factors == [1.0; CLASSES]);
     let duration_ns: Vec<u64> = if is_unchanged {
-        // So it is under most policies, and a third of their replay was this row.
-        model
-            .work_ns
-            .iter()
-            .map(|work_ns| work_ns.iter().sum())
-            .collect()
+        // So it is under most policies.
+        model.step_ns.clone()
     } else {
         let scaled_work = model.works().map(|(work_ns, route)| {
             let classes = work_ns.iter().zip(&routes[route]);
