@@ -5,7 +5,7 @@
 // of all rounds the mean: no round has more to say for having had a longer tail.
 import { seededRandom } from '../../packages/bobtail/dist/prove/shuffle.js';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
-import { mean, quantile } from '../harness/statistics.mjs';
+import { geometricMean, mean, quantile } from '../harness/statistics.mjs';
 
 /** What is compared of a round. */
 export const FIGURES = {
@@ -65,7 +65,7 @@ export function ratiosByRound(arms, figure, ours, theirs) {
 export function ratioOfRounds(services) {
   const all = services.flat();
   return {
-    ratio: Math.exp(mean(services.map((ratios) => mean(ratios.map(Math.log))))),
+    ratio: geometricMean(services.map(geometricMean)),
     less: all.filter((ratio) => ratio < 1 - SAME).length,
     rounds: all.length,
   };

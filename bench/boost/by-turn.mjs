@@ -6,7 +6,7 @@
 // tail has no more to say than one with a short one.
 import { seededRandom } from '../../packages/bobtail/dist/prove/shuffle.js';
 import { WIDTH } from '../harness/latency-histogram.mjs';
-import { mean, quantile } from '../harness/statistics.mjs';
+import { geometricMean, mean, quantile } from '../harness/statistics.mjs';
 
 const PERCENTILES = [99, 99.9];
 const RESAMPLES = 1000;
@@ -54,8 +54,6 @@ function percentilesMs(turns) {
     return Math.exp((bucket + 0.5 - beyond / sums[bucket]) * WIDTH) / 1000;
   });
 }
-
-const geometricMean = (list) => Math.exp(mean(list.map(Math.log)));
 
 /**
  * `ours` by `theirs`: places of arms in the turns of `turnsOf`, of which several are taken

@@ -2,8 +2,8 @@
 // turns: each beside the other round by round, with 95 % of a bootstrap over rounds and by
 // Student's t, ours also beside each Combined alone, what became of it as they learnt, and all
 // turns together at the service, with 95 % of a bootstrap over turns (`by-turn.mjs`), which takes
-// them for independent. An arm that was there twice is compared as
-// both: round by round their geometric mean, of all turns together one of twice as many.
+// them for independent. An arm that was there twice is compared as both: round by round their
+// geometric mean, of all turns together one of twice as many.
 //
 //   node bench/boost/in-turns.mjs bench/runs/2026-11-29-boost-17
 import { head, row } from '../harness/printed-table.mjs';
@@ -83,24 +83,27 @@ function ratiosOf(services, figure, { own, theirs }) {
 
 function tellRounds(services, byRound, byEach) {
   const [names, figures] = [Object.keys(FIGURES), Object.values(FIGURES)];
+  const told = [...byRound, ...byEach].map((one) => {
+    return { title: one.title, ratios: figures.map((figure) => ratiosOf(services, figure, one)) };
+  });
   begin('### Round by round', '', 'rounds', ...names);
-  for (const one of [...byRound, ...byEach]) {
-    const means = figures.map((figure) => meanOfRounds(ratiosOf(services, figure, one)));
-    row(one.title, means[0].rounds, ...means.map((mean) => `${text(mean)}, less in ${mean.less}`));
+  for (const { title, ratios } of told) {
+    const means = ratios.map(meanOfRounds);
+    row(title, means[0].rounds, ...means.map((mean) => `${text(mean)}, less in ${mean.less}`));
   }
   begin("\n### The same by Student's t", '', 'rounds', ...names);
-  for (const one of [...byRound, ...byEach]) {
-    const means = figures.map((figure) => studentOfRounds(ratiosOf(services, figure, one)));
-    row(one.title, means[0].rounds, ...means.map(text));
+  for (const { title, ratios } of told) {
+    const means = ratios.map(studentOfRounds);
+    row(title, means[0].rounds, ...means.map(text));
   }
-  for (const one of byRound) {
-    begin(`\n### Of single services: ${one.title}`, 'service', ...names);
-    for (const service of services) {
-      const each = figures.map((figure) => {
-        const { ratio, less, rounds } = ratioOfRounds(ratiosOf([service], figure, one));
+  for (const { title, ratios } of told.slice(0, byRound.length)) {
+    begin(`\n### Of single services: ${title}`, 'service', ...names);
+    for (const [index, { service }] of services.entries()) {
+      const each = ratios.map((ofServices) => {
+        const { ratio, less, rounds } = ratioOfRounds([ofServices[index]]);
         return `${ratio.toFixed(3)}, less in ${less} of ${rounds}`;
       });
-      row(service.service, ...each);
+      row(service, ...each);
     }
   }
 }

@@ -6,6 +6,11 @@ export function mean(list) {
   return list.reduce((sum, one) => sum + one, 0) / list.length;
 }
 
+/** Of numbers above 0. */
+export function geometricMean(list) {
+  return Math.exp(mean(list.map(Math.log)));
+}
+
 /** The quantile `q` (0 to 1) of an ascending list, interpolated. */
 export function quantile(sorted, q) {
   const at = (sorted.length - 1) * q;

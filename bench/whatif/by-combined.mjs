@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { head, row } from '../harness/printed-table.mjs';
-import { mean } from '../harness/statistics.mjs';
+import { geometricMean } from '../harness/statistics.mjs';
 import { outcomeOf } from './schemes-list.mjs';
 
 const TAILS = [99.9, 99];
@@ -55,7 +55,7 @@ for (const policy of policies) {
     row(name, answer.requests, busy, told(all[index]));
   }
   const finite = (at) => all.map((one) => one[at]).filter(Number.isFinite);
-  const means = [0, 1, 2].map((at) => Math.exp(mean(finite(at).map(Math.log))));
+  const means = [0, 1, 2].map((at) => geometricMean(finite(at)));
   const counts = [0, 1, 2].map((at) => finite(at).length).join('; ');
   const premiums = finite(2);
   const range = `premium ${told([Math.min(...premiums)])} to ${told([Math.max(...premiums)])}`;
