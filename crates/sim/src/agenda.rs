@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
+use std::sync::Arc;
 
 use bobtail_trace::record::Ns;
 
@@ -13,11 +14,32 @@ use crate::model::EventIx;
 /// An event with the moment from which it stands in line.
 pub(crate) type Due = (Ns, EventIx);
 
+/// What comes from outside.
+#[derive(Debug, Default)]
+pub(crate) struct Planned {
+    /// In order.
+    arrivals: Vec<Due>,
+    timers: Vec<Due>,
+    /// Jobs of the pool that will be done.
+    done: Vec<Due>,
+}
+
+impl Planned {
+    pub(crate) fn new(mut arrivals: Vec<Due>, timers: Vec<Due>, done: Vec<Due>) -> Self {
+        // They nearly are, which a stable sort makes use of.
+        arrivals.sort();
+        Self {
+            arrivals,
+            timers,
+            done,
+        }
+    }
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Agenda {
-    /// In order.
-    arrivals: Vec<Due>,
+    planned: Arc<Planned>,
     next_arrival: usize,
     waiting: BinaryHeap<Reverse<Due>>,
     /// Jobs of the pool that will be done.
@@ -33,12 +55,12 @@ pub(crate) struct Agenda {
 }
 
 impl Agenda {
-    pub(crate) fn new(mut arrivals: Vec<Due>, connections: usize) -> Self {
-        // They nearly are, which a stable sort makes use of.
-        arrivals.sort();
+    pub(crate) fn new(planned: Arc<Planned>, connections: usize) -> Self {
         Self {
-            arrivals,
             answers: vec![BinaryHeap::new(); connections],
+            timers: planned.timers.iter().copied().map(Reverse).collect(),
+            done: planned.done.iter().copied().map(Reverse).collect(),
+            planned,
             ..Self::default()
         }
     }
@@ -101,10 +123,10 @@ impl Agenda {
 
     /// The next event of the poll to stand in line.
     pub(crate) fn first(&self) -> Option<Due> {
-        let arrival = self.arrivals.get(self.next_arrival).copied();
+        let arrival = self.planned.arrivals.get(self.next_arrival).copied();
         let waiting = self.waiting.peek().map(|due| due.0);
         let done = self.done.peek().map(|due| due.0);
-        arrival.into_iter().chain(waiting).chain(done).min()
+        sooner(sooner(arrival, waiting), done)
     }
 
     /// When it will.
@@ -120,7 +142,7 @@ impl Agenda {
     /// Takes the next event of the poll that is in line by then.
     #[inline]
     pub(crate) fn take(&mut self, until_ns: Ns) -> Option<Due> {
-        let arrival = self.arrivals.get(self.next_arrival);
+        let arrival = self.planned.arrivals.get(self.next_arrival);
         let arrival = arrival.copied().filter(|due| due.0 <= until_ns);
         let waiting = self.waiting.peek().map(|due| due.0);
         let waiting = waiting.filter(|due| due.0 <= until_ns);
@@ -144,6 +166,15 @@ impl Agenda {
     }
 }
 
+/// The first of two, of which there may be one or none.
+#[inline]
+pub(crate) fn sooner<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
 fn take_due(line: &mut BinaryHeap<Reverse<Due>>, until_ns: Ns) -> Option<Due> {
     let is_due = line.peek().is_some_and(|due| due.0.0 <= until_ns);
     is_due.then(|| line.pop())?.map(|due| due.0)
@@ -155,7 +186,8 @@ mod tests {
 
     #[test]
     fn what_a_read_brought_is_not_told_again() {
-        let mut agenda = Agenda::new(vec![(6, 0)], 2);
+        let planned = Planned::new(vec![(6, 0)], Vec::new(), Vec::new());
+        let mut agenda = Agenda::new(Arc::new(planned), 2);
         agenda.wait_for_answer((1, 1), 0);
         agenda.wait_for_answer((5, 2), 0);
         agenda.wait_for_answer((5, 3), 1);

@@ -14,6 +14,7 @@ use crate::model::{
 use crate::pool::{Pool, Recorded, threads_of};
 use crate::refusal::Refusal;
 use crate::steps::{Point, Steps, Whole};
+use crate::times::AsRecorded;
 use crate::triggers::{Cause, Index, causes, ready_ns};
 use crate::turns::{Turn, phase_of, stand_in_line};
 use crate::uses::of_load;
@@ -183,7 +184,7 @@ impl<'a> Build<'a> {
             span_ns: self.span_ns(),
             connections: self.connections.len(),
             is_of_load: of_load(&events, &steps.all),
-            step_ns: steps.work_ns.iter().map(|one| one.iter().sum()).collect(),
+            as_recorded: AsRecorded::default(),
             steps: steps.all,
             work_ns: steps.work_ns,
             events,

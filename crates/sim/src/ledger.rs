@@ -24,12 +24,20 @@ pub struct Ledger {
     speeds: Vec<AtSpeed>,
     /// The same since the last response so far.
     since: Vec<AtSpeed>,
+    /// Of that what was at base, which nearly all is: apart, so that nobody looks for it.
+    at_base: AtSpeed,
     pub boosts: Vec<Boost>,
     is_boosted: bool,
 }
 
+const NONE_AT_BASE: AtSpeed = AtSpeed {
+    ratio: 1.0,
+    total_ns: 0,
+    worked_ns: 0,
+};
+
 /// Time at one speed.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct AtSpeed {
     /// Relative to base.
     pub ratio: f64,
@@ -41,6 +49,7 @@ impl Ledger {
     pub(crate) fn new(from_ns: Ns) -> Self {
         Self {
             from_ns,
+            at_base: NONE_AT_BASE,
             ..Self::default()
         }
     }
@@ -63,7 +72,9 @@ impl Ledger {
     #[cfg(test)]
     pub(crate) fn all_speeds(&self) -> Vec<AtSpeed> {
         let mut all = self.speeds.clone();
-        self.since.iter().for_each(|one| add(&mut all, one));
+        let since = self.since.iter().chain([&self.at_base]);
+        let since = since.filter(|one| one.total_ns > 0);
+        since.for_each(|one| add(&mut all, one));
         all
     }
 
@@ -82,23 +93,35 @@ impl Ledger {
         fast.map(|one| one.total_ns).sum::<u64>() as f64 / total_ns.max(1) as f64
     }
 
+    #[inline]
     pub(crate) fn run(&mut self, from_ns: Ns, to_ns: Ns, ratio: f64) {
         let charged_ns = to_ns.saturating_sub(from_ns.max(self.from_ns));
         self.charge(ratio, charged_ns, charged_ns);
     }
 
+    #[inline]
     pub(crate) fn pass(&mut self, from_ns: Ns, to_ns: Ns, ratio: f64) {
         self.charge(ratio, to_ns.saturating_sub(from_ns.max(self.from_ns)), 0);
     }
 
     /// A response: all time so far is a part of the run.
     pub(crate) fn respond(&mut self) {
+        let at_base = std::mem::replace(&mut self.at_base, NONE_AT_BASE);
+        if at_base.total_ns > 0 {
+            add(&mut self.speeds, &at_base);
+        }
         for one in self.since.drain(..) {
             add(&mut self.speeds, &one);
         }
     }
 
+    #[inline]
     fn charge(&mut self, ratio: f64, total_ns: u64, worked_ns: u64) {
+        if ratio == self.at_base.ratio {
+            self.at_base.total_ns += total_ns;
+            self.at_base.worked_ns += worked_ns;
+            return;
+        }
         let charged = AtSpeed {
             ratio,
             total_ns,

@@ -24,6 +24,7 @@
 //! | `pool` | the threads of libuv |
 //! | `components`, `scenario` | what can be changed, and by how much |
 //! | `expression`, `expression_error`, `sweep` | the language of changes |
+//! | `times` | how long everything takes under a scenario, and what comes when |
 //! | `replay`, `agenda`, `uses` | the loop runs again, and how much of its time it would need |
 //! | `prediction`, `blocked`, `policy_outcome`, `sensitivity` | what came of it, how sure that is |
 //! | `disturbed`, `overload` | what the host disturbed is in no percentile; too much load |
@@ -75,6 +76,7 @@ mod sensitivity;
 mod shedding;
 mod steps;
 mod sweep;
+mod times;
 mod triggers;
 mod turns;
 mod uses;

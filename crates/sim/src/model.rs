@@ -8,6 +8,7 @@ use bobtail_trace::record::Ns;
 
 use crate::disturbed::Disturbed;
 use crate::pool::Pool;
+use crate::times::AsRecorded;
 
 /// Number of a loop event in the recorded order.
 pub(crate) type EventIx = u32;
@@ -33,8 +34,6 @@ pub struct Model {
     /// Of steps: `native`, `gc`, `jit`, `ic`, not running, and what the loop itself does. Apart
     /// from the rest, since the loop reads only their sum.
     pub(crate) work_ns: Vec<[u64; CLASSES]>,
-    /// Of steps: all of that, which is how long one takes under most scenarios.
-    pub(crate) step_ns: Vec<u64>,
     /// Of events: the load brings it, and not what comes of itself.
     pub(crate) is_of_load: Vec<bool>,
     pub(crate) gates: Vec<Gate>,
@@ -52,6 +51,8 @@ pub struct Model {
     pub(crate) span_ns: (Ns, Ns),
     /// The events that were recorded between them.
     pub(crate) span_events: (usize, usize),
+    /// Found when a replay first asks for them.
+    pub(crate) as_recorded: AsRecorded,
 }
 
 /// A loop event.

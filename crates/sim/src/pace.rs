@@ -40,6 +40,9 @@ pub(crate) struct Pace {
     glances: Option<Glances>,
     /// Until then everything happened.
     at_ns: Ns,
+    /// Until then the thread runs at base and nobody looks, as nearly always; 0 where that is not
+    /// so, or was not asked since something changed.
+    coasts_ns: Ns,
     is_asleep: bool,
     /// As far as who looks knows.
     idle: Idle,
@@ -75,6 +78,7 @@ impl Pace {
             look_ns: NEVER,
             glances: Glances::of(drive),
             at_ns: 0,
+            coasts_ns: 0,
             is_asleep: true,
             idle: Idle::default(),
             collection: None,
@@ -105,15 +109,20 @@ impl Pace {
         self.request = request;
     }
 
-    /// Does so much work of the thread; when it is done.
-    pub(crate) fn work(&mut self, work_ns: u64) -> Ns {
+    /// Does so much work of the thread.
+    #[inline]
+    pub(crate) fn work(&mut self, work_ns: u64) {
         let end_ns = self.at_ns + work_ns;
-        // Nearly all of it is done at base, and nobody looks meanwhile.
-        if self.follower.is_none() && self.gear.is_own_at_base() && end_ns <= self.look_ns {
+        if end_ns <= self.coasts_ns {
             self.ledger.run(self.at_ns, end_ns, 1.0);
             self.at_ns = end_ns;
-            return end_ns;
+        } else {
+            self.work_watched(work_ns);
         }
+    }
+
+    #[cold]
+    fn work_watched(&mut self, work_ns: u64) {
         let mut left_ns = work_ns as f64;
         // Since when at the same speed: what is rounded must not depend on who looked meanwhile.
         let (mut from_ns, mut ratio) = (self.at_ns, 1.0);
@@ -129,7 +138,7 @@ impl Pace {
             if end_ns <= next_ns {
                 let before_ns = (self.at_ns - from_ns) as f64 * ratio;
                 self.run(left_ns - before_ns, end_ns, ratio);
-                return end_ns;
+                return self.coast();
             }
             self.run((next_ns - self.at_ns) as f64 * ratio, next_ns, ratio);
             self.happen();
@@ -156,8 +165,25 @@ impl Pace {
         self.at_ns = until_ns;
     }
 
+    /// Finds until when nothing can change.
+    fn coast(&mut self) {
+        let is_at_base = self.follower.is_none() && self.gear.is_own_at_base();
+        self.coasts_ns = if is_at_base { self.look_ns } else { 0 };
+    }
+
     /// Lets time pass in which the thread does nothing that a speed would change.
+    #[inline]
     pub(crate) fn pass(&mut self, until_ns: Ns) {
+        if until_ns <= self.coasts_ns {
+            self.ledger.pass(self.at_ns, until_ns, 1.0);
+            self.at_ns = self.at_ns.max(until_ns);
+        } else {
+            self.pass_watched(until_ns);
+        }
+    }
+
+    #[cold]
+    fn pass_watched(&mut self, until_ns: Ns) {
         while self.at_ns < until_ns {
             let known = self.known(until_ns - self.at_ns);
             let next_ns = self.next_ns().min(known.until_ns);
@@ -168,6 +194,7 @@ impl Pace {
                 self.happen();
             }
         }
+        self.coast();
     }
 
     /// The same while the loop sleeps: who looks then finds nothing, and soon looks no more.
@@ -218,6 +245,7 @@ impl Pace {
             // and go back to sleep.
             let wakes_ns = self.glances.as_ref().map_or(1, |_| self.drive.look_ns);
             self.look_ns = self.look_ns.min(self.at_ns + wakes_ns);
+            self.coast();
         }
     }
 
@@ -338,6 +366,7 @@ impl Pace {
         let paid_ns = self.glance(&reading, look_again_ns);
         // A look at once again would be for ever.
         self.look_ns = look_again_ns.map_or(NEVER, |ns| ns.max(paid_ns).max(now + 1));
+        self.coast();
     }
 
     /// Counts a look; until when there shall be no other but for a collection, or for work where

@@ -9,28 +9,28 @@ mod at_base;
 mod driven;
 mod reads;
 mod shed;
-mod times;
 mod together;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use bobtail_trace::record::Ns;
 
-use crate::agenda::{Agenda, Due};
+use crate::agenda::{Agenda, Due, sooner};
 use crate::ahead::{Ahead, Aim};
 use crate::components::Components;
 use crate::gear::Gear;
 use crate::ledger::Ledger;
 use crate::model::{Action, EventIx, Model, NO_CONNECTION, NO_GATE, Phase, Trigger};
 use crate::pool::Line;
-use crate::scenario::{Scenario, scaled};
+use crate::scenario::Scenario;
 use crate::shedding::Closed;
+use crate::times::Times;
 use crate::turns::in_order;
 use crate::uses::Uses;
 pub(crate) use at_base::{AtBase, at_base_speed};
 use driven::Driven;
 use shed::Sifted;
-use times::times;
 pub(crate) use together::replay_ahead;
 pub use together::replay_all;
 
@@ -101,12 +101,7 @@ const NEVER: Ns = Ns::MAX;
 
 struct Run<'a> {
     model: &'a Model,
-    /// Of steps.
-    duration_ns: Vec<u64>,
-    /// Of events: between ready and begin on a loop that is free.
-    lead_ns: Vec<u64>,
-    /// Of events: between release and ready; of what comes from outside the time at which it does.
-    delay_ns: Vec<u64>,
+    times: Times,
     agenda: Agenda,
     pool: Line,
     /// Of gates: what each still waits for.
@@ -132,15 +127,13 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(model: &'a Model, scenario: &Scenario, components: &Components) -> Self {
-        let (duration_ns, lead_ns, delay_ns) = times(model, scenario, components);
+        let times = Times::of(model, scenario, components);
         let threads = scenario.pool.unwrap_or(model.pool.threads);
-        let uses = Uses::of(model, scenario, &duration_ns, &lead_ns, &delay_ns, threads);
+        let uses = Uses::of(&times.demand, model, scenario.rate, threads);
         let mut run = Self {
             model,
-            duration_ns,
-            lead_ns,
-            delay_ns,
-            agenda: Agenda::default(),
+            agenda: Agenda::new(Arc::clone(&times.planned), model.connections),
+            times,
             pool: Line::new(threads),
             missing: model.gates.iter().map(|gate| gate.missing).collect(),
             opened: VecDeque::new(),
@@ -155,7 +148,6 @@ impl<'a> Run<'a> {
             driven: None,
             sifted: None,
         };
-        run.plan_arrivals(scenario);
         run.sift(scenario, components);
         run
     }
@@ -171,7 +163,7 @@ impl<'a> Run<'a> {
     fn told_ns(&self, event: EventIx, ready_ns: Ns) -> Ns {
         match self.model.events[event as usize].trigger {
             // Whoever listened to it when: it may have come before its connection was accepted.
-            Trigger::Arrival { .. } => self.delay_ns[event as usize],
+            Trigger::Arrival { .. } => self.times.delay_ns[event as usize],
             Trigger::Released { .. } | Trigger::Job { .. } => ready_ns,
         }
     }
@@ -180,48 +172,6 @@ impl<'a> Run<'a> {
         let sink_ns = self.sinks_ns[request];
         debug_assert!(sink_ns != NEVER, "an answer never came");
         sink_ns.saturating_sub(self.came_ns(request))
-    }
-
-    /// When something comes that came then, under another load.
-    fn with_load(&self, scenario: &Scenario, at_ns: Ns) -> Ns {
-        // What came before the first request is no load.
-        let after_ns = at_ns.saturating_sub(self.model.span_ns.0);
-        at_ns - after_ns + scaled(after_ns, 1.0 / scenario.rate)
-    }
-
-    fn plan_arrivals(&mut self, scenario: &Scenario) {
-        let mut arrivals = Vec::new();
-        let mut timers = Vec::new();
-        let mut done = Vec::new();
-        for (ix, event) in self.model.events.iter().enumerate() {
-            let Trigger::Arrival {
-                since_ns,
-                is_load,
-                is_released,
-                ..
-            } = event.trigger
-            else {
-                continue;
-            };
-            let since_ns = if is_load {
-                self.with_load(scenario, since_ns)
-            } else {
-                since_ns
-            };
-            self.delay_ns[ix] += since_ns;
-            let due = (self.delay_ns[ix], ix as EventIx);
-            match event.phase {
-                _ if is_released => {}
-                Phase::Poll if event.is_job => done.push(due),
-                Phase::Timers => timers.push(due),
-                _ => arrivals.push(due),
-            }
-        }
-        self.agenda = Agenda::new(arrivals, self.model.connections);
-        done.into_iter().for_each(|due| self.agenda.be_done(due));
-        timers
-            .into_iter()
-            .for_each(|due| self.agenda.set_timer(due));
     }
 
     fn finish(mut self) -> Replayed {
@@ -254,7 +204,7 @@ impl<'a> Run<'a> {
         }
         let timer_ns = self.agenda.next_timer_ns();
         let next_ns = self.agenda.next_ns();
-        let ready_ns = next_ns.into_iter().chain(timer_ns).min();
+        let ready_ns = sooner(next_ns, timer_ns);
         let mut woken_ns = 0;
         if self.agenda.is_idle() && ready_ns.is_none_or(|ready_ns| ready_ns > self.now) {
             let Some(ready_ns) = ready_ns else {
@@ -344,7 +294,7 @@ impl<'a> Run<'a> {
         let known = &self.model.events[event as usize];
         let woken = ready_ns > self.now;
         let usual_ns = match (woken == known.woken && !known.joins, woken) {
-            (true, _) => return self.lead_ns[event as usize],
+            (true, _) => return self.times.lead_ns[event as usize],
             (false, true) => self.model.lead_woken_ns,
             (false, false) => self.model.lead_busy_ns,
         };
@@ -354,7 +304,7 @@ impl<'a> Run<'a> {
     /// What is collected on the way to an event, which is done however the loop comes there.
     fn collected_before(&self, event: EventIx) -> u64 {
         let known = &self.model.events[event as usize];
-        self.lead_ns[event as usize].saturating_sub(known.lead_ns - known.lead_gc_ns)
+        self.times.lead_ns[event as usize].saturating_sub(known.lead_ns - known.lead_gc_ns)
     }
 
     /// Runs an event, in a callback of its own or in that of the one before it.
@@ -412,7 +362,7 @@ impl<'a> Run<'a> {
         if self.driven.is_some() {
             self.paced(step);
         } else {
-            self.now += self.duration_ns[step];
+            self.now += self.times.duration_ns[step];
         }
         match self.model.steps[step].action {
             Action::None | Action::Collect(_) | Action::Collected => {}
@@ -433,22 +383,19 @@ impl<'a> Run<'a> {
         let ix = event as usize;
         let known = &self.model.events[ix];
         let ready_ns = match known.trigger {
-            Trigger::Job { .. } if self.is_spared(self.delay_ns[ix]) => self.now,
+            Trigger::Job { .. } if self.is_spared(self.times.delay_ns[ix]) => self.now,
             Trigger::Job { job } => {
                 let lead_ns = self.model.pool.jobs[job as usize].lead_ns;
                 let free_ns = self.pool.free_ns().max(self.now);
                 let start_ns = free_ns.saturating_add_signed(lead_ns).max(self.now);
-                let end_ns = start_ns + self.delay_ns[ix];
+                let end_ns = start_ns + self.times.delay_ns[ix];
                 self.pool.take(end_ns);
                 end_ns
             }
-            Trigger::Released { .. } => self.now + self.delay_ns[ix],
-            Trigger::Arrival { .. } => self.delay_ns[ix].max(self.now),
+            Trigger::Released { .. } => self.now + self.times.delay_ns[ix],
+            Trigger::Arrival { .. } => self.times.delay_ns[ix].max(self.now),
         };
-        let told_ns = self.driven.is_some().then(|| self.told_ns(event, ready_ns));
-        if let (Some(driven), Some(told_ns)) = (&mut self.driven, told_ns) {
-            driven.expect(self.model, event, told_ns);
-        }
+        self.expect(event, ready_ns);
         match known.phase {
             Phase::Poll if known.is_job => self.agenda.be_done((ready_ns, event)),
             Phase::Poll if known.connection != NO_CONNECTION => {

@@ -4,7 +4,6 @@
 //! time, and how far behind it is depends on how long was recorded.
 
 use crate::model::{Action, Event, EventIx, Model, Step, Trigger, steps_of};
-use crate::scenario::Scenario;
 
 /// Which events the load brings: what comes from outside with it, and what that releases.
 pub(crate) fn of_load(events: &[Event], steps: &[Step]) -> Vec<bool> {
@@ -22,6 +21,36 @@ pub(crate) fn of_load(events: &[Event], steps: &[Step]) -> Vec<bool> {
     is_of_load
 }
 
+/// What there is to do between the first arrival and the last response: what comes of itself, and
+/// what the load brings.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Demand {
+    loop_ns: [u64; 2],
+    pool_ns: [u64; 2],
+}
+
+impl Demand {
+    pub(crate) fn of(
+        model: &Model,
+        duration_ns: &[u64],
+        lead_ns: &[u64],
+        delay_ns: &[u64],
+    ) -> Self {
+        let (mut loop_ns, mut pool_ns) = ([0; 2], [0; 2]);
+        for ix in model.span_events.0..model.span_events.1 {
+            let event = &model.events[ix];
+            let kind = usize::from(model.is_of_load[ix]);
+            let steps = model.steps_of(ix as EventIx);
+            loop_ns[kind] += if event.woken { 0 } else { lead_ns[ix] };
+            loop_ns[kind] += duration_ns[steps].iter().sum::<u64>();
+            if let Trigger::Job { .. } = event.trigger {
+                pool_ns[kind] += delay_ns[ix];
+            }
+        }
+        Self { loop_ns, pool_ns }
+    }
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Uses {
@@ -35,34 +64,15 @@ pub(crate) struct Uses {
 impl Uses {
     /// Of what was recorded between the first arrival and the last response. The load comes as
     /// often as the scenario has it; intervals and what else comes of itself, as in the recording.
-    pub(crate) fn of(
-        model: &Model,
-        scenario: &Scenario,
-        duration_ns: &[u64],
-        lead_ns: &[u64],
-        delay_ns: &[u64],
-        threads: u32,
-    ) -> Self {
+    pub(crate) fn of(demand: &Demand, model: &Model, rate: f64, threads: u32) -> Self {
         let span_ns = (model.span_ns.1 - model.span_ns.0).max(1) as f64;
-        let (mut loop_ns, mut pool_ns) = ([0; 2], [0; 2]);
-        for ix in model.span_events.0..model.span_events.1 {
-            let event = &model.events[ix];
-            let kind = usize::from(model.is_of_load[ix]);
-            let steps = model.steps_of(ix as EventIx);
-            loop_ns[kind] += if event.woken { 0 } else { lead_ns[ix] };
-            loop_ns[kind] += duration_ns[steps].iter().sum::<u64>();
-            if let Trigger::Job { .. } = event.trigger {
-                pool_ns[kind] += delay_ns[ix];
-            }
-        }
-        let used = |[other_ns, load_ns]: [u64; 2]| {
-            (other_ns as f64 + load_ns as f64 * scenario.rate) / span_ns
-        };
+        let used =
+            |[other_ns, load_ns]: [u64; 2]| (other_ns as f64 + load_ns as f64 * rate) / span_ns;
         Self {
-            of_loop: used(loop_ns),
-            pool: used(pool_ns) / f64::from(threads.max(1)),
-            work_ns: loop_ns.iter().sum(),
-            jobs_ns: pool_ns.iter().sum(),
+            of_loop: used(demand.loop_ns),
+            pool: used(demand.pool_ns) / f64::from(threads.max(1)),
+            work_ns: demand.loop_ns.iter().sum(),
+            jobs_ns: demand.pool_ns.iter().sum(),
         }
     }
 

@@ -10,15 +10,13 @@ use crate::agenda::Due;
 use crate::ahead::Ahead;
 use crate::components::Components;
 use crate::gear::Gear;
-use crate::model::{Action, EventIx, GC, Model, NO_REQUEST, NOT_RUNNING, Phase, Trigger};
+use crate::model::{Action, EventIx, GC, Model, NO_REQUEST, Phase, Trigger};
 use crate::pace::Pace;
 use crate::scenario::{Scenario, scaled};
 
 /// What a replay under a policy has beside the rest.
 pub(super) struct Driven {
     pub pace: Pace,
-    /// Of steps: what of them no speed changes.
-    fixed_ns: Vec<u64>,
     /// Of collections before callbacks.
     gc_factor: f64,
     /// Of routes: a collection in their work takes no time, so there is none.
@@ -32,8 +30,12 @@ pub(super) struct Driven {
 }
 
 impl Driven {
+    fn is_followed(&self) -> bool {
+        !self.sources.is_empty()
+    }
+
     /// An event will be ready then, or what it tells came then, and with it come its requests.
-    pub(super) fn expect(&mut self, model: &Model, event: EventIx, told_ns: Ns) {
+    fn expect(&mut self, model: &Model, event: EventIx, told_ns: Ns) {
         let from = self.sources.partition_point(|one| one.0 < event);
         let of_event = self.sources[from..].iter();
         for &(_, request) in of_event.take_while(|one| one.0 == event) {
@@ -57,9 +59,6 @@ impl Run<'_> {
         let Some(drive) = &scenario.drive else { return };
         let model = self.model;
         let routes = scenario.by_route(components);
-        let fixed_ns = model
-            .works()
-            .map(|(work_ns, route)| scaled(work_ns[NOT_RUNNING], routes[route][NOT_RUNNING]));
         let follower = ahead.follower(number, model, drive);
         let mut sources: Vec<(EventIx, u32)> = Vec::new();
         if follower.is_some() {
@@ -70,7 +69,6 @@ impl Run<'_> {
         let busy_events = model.span_events.0..model.span_events.1;
         let mut driven = Driven {
             pace: Pace::new(drive, gear, follower, model.span_ns.0),
-            fixed_ns: fixed_ns.collect(),
             gc_factor: scenario.work.gc,
             is_uncollected: routes.iter().map(|factors| factors[GC] == 0.0).collect(),
             busy_ns: 0,
@@ -78,15 +76,28 @@ impl Run<'_> {
             busy_events,
             sources,
         };
-        for (ix, event) in model.events.iter().enumerate() {
-            if let Trigger::Arrival {
-                is_released: false, ..
-            } = event.trigger
-            {
-                driven.expect(model, ix as EventIx, self.delay_ns[ix]);
+        if driven.is_followed() {
+            for (ix, event) in model.events.iter().enumerate() {
+                if let Trigger::Arrival {
+                    is_released: false, ..
+                } = event.trigger
+                {
+                    driven.expect(model, ix as EventIx, self.times.delay_ns[ix]);
+                }
             }
         }
         self.driven = Some(Box::new(driven));
+    }
+
+    /// Somebody follows requests: an event will be ready then, whose own may come with it.
+    #[inline]
+    pub(super) fn expect(&mut self, event: EventIx, ready_ns: Ns) {
+        if self.driven.as_ref().is_some_and(|one| one.is_followed()) {
+            let told_ns = self.told_ns(event, ready_ns);
+            if let Some(driven) = &mut self.driven {
+                driven.expect(self.model, event, told_ns);
+            }
+        }
     }
 
     /// The kernel answered with these.
@@ -144,10 +155,10 @@ impl Run<'_> {
         };
         let pace = &mut driven.pace;
         let from_ns = pace.at_ns();
-        let fixed_ns = driven.fixed_ns[step];
-        let known = &self.model.steps[step];
+        let fixed_ns = self.times.fixed_ns[step];
+        let known = self.model.steps[step];
         pace.go_on_for(known.request);
-        pace.work(self.duration_ns[step].saturating_sub(fixed_ns));
+        pace.work(self.times.duration_ns[step].saturating_sub(fixed_ns));
         pace.pass(pace.at_ns() + fixed_ns);
         match known.action {
             Action::Collect(kind) => {

@@ -3,6 +3,7 @@
 //! Apart from the loop itself for the same reason as what a policy drives.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bobtail_trace::record::Ns;
 
@@ -12,6 +13,7 @@ use crate::components::Components;
 use crate::model::{Action, EventIx, GC, Model, Trigger};
 use crate::scenario::{Scenario, scaled};
 use crate::shedding::{Closed, Door};
+use crate::times::with_load;
 
 /// What a replay has beside the rest where requests are turned away.
 pub(super) struct Sifted {
@@ -66,11 +68,11 @@ impl Run<'_> {
             let source = one.source as usize;
             match model.events[source].trigger {
                 Trigger::Arrival { .. } => {
-                    self.delay_ns[source].saturating_add_signed(-one.before_ns)
+                    self.times.delay_ns[source].saturating_add_signed(-one.before_ns)
                 }
                 // Something in this process brings it: about when it did.
                 Trigger::Released { .. } | Trigger::Job { .. } => {
-                    self.with_load(scenario, one.arrival_ns)
+                    with_load(model, scenario, one.arrival_ns)
                 }
             }
         });
@@ -105,7 +107,7 @@ impl Run<'_> {
             return;
         };
         let known = &self.model.steps[step];
-        let (work_ns, gc_ns) = (self.duration_ns[step], sifted.gc_ns[step]);
+        let (work_ns, gc_ns) = (self.times.duration_ns[step], sifted.gc_ns[step]);
         sifted.is_away = sifted.door.turns_away(known.request, self.now);
         let takes_ns = if sifted.is_away {
             0
@@ -115,7 +117,7 @@ impl Run<'_> {
         if sifted.is_away && sifted.busy_steps.contains(&step) {
             sifted.spared_ns += work_ns;
         }
-        self.duration_ns[step] = takes_ns;
+        Arc::make_mut(&mut self.times.duration_ns)[step] = takes_ns;
         match known.action {
             Action::Collect(kind) => sifted
                 .door
