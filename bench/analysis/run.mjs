@@ -7,10 +7,11 @@
 //   node bench/analysis/run.mjs [--events 1000000,10000000,100000000] [--rounds 3] [--out DIR]
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, release, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { hostText } from '../harness/host.mjs';
 import { quartiles } from '../harness/statistics.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -64,7 +65,7 @@ for (const events of new Set(rows.map((row) => row.events))) {
     `| ${[...cells, mib('peakBytes'), mib('idleBytes'), same[0].truncated].join(' | ')} |`,
   );
 }
-const machine = `${cpus()[0].model}, ${cpus().length} CPUs, Linux ${release()}`;
+const machine = hostText();
 const summary = `${machine}, Node ${process.version}\n\n${table.join('\n')}\n`;
 process.stdout.write(summary);
 if (values.out !== undefined) {

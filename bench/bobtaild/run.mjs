@@ -10,12 +10,13 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, release } from 'node:os';
+import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { kernelVersion } from '../harness/host.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const { values } = parseArgs({
@@ -152,7 +153,7 @@ try {
   const clients = await killClients(Number(values.clients));
   const daemons = await killDaemons(Number(values.daemons));
   const result = {
-    machine: { cpu: cpus()[0]?.model, cpus: cpus().length, kernel: release() },
+    machine: { cpu: cpus()[0]?.model, cpus: cpus().length, kernel: kernelVersion() },
     clientsKilled: summary(clients),
     daemonsKilled: summary(daemons),
     latency: await measure(Number(values.rounds)),

@@ -23,11 +23,11 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { cpus, release } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
 import { collectsAlone, LOAD_CORE, SERVER_CORE, yieldToDatabases } from '../harness/cpu.mjs';
+import { hostText } from '../harness/host.mjs';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { StallWatch } from '../harness/stalls.mjs';
 import { armsOf, SERVICES, USUAL } from './arms.mjs';
@@ -158,7 +158,7 @@ async function takeRounds(context) {
 
 function describe() {
   const version = execFileSync(values.node, ['-p', 'process.versions.node'], { encoding: 'utf8' });
-  const host = `${cpus()[0].model}, ${cpus().length} CPUs, Linux ${release()}`;
+  const host = hostText();
   const { requests: count, latency } = values;
   const path = join(values.out, 'about.json');
   const before = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};

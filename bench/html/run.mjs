@@ -19,12 +19,13 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { cpus, release, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { chromium } from 'playwright-core';
 import { findChromium } from '../../packages/report-ui/chromium.mjs';
+import { hostText } from '../harness/host.mjs';
 import { quartiles } from '../harness/statistics.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -150,7 +151,7 @@ if (csvFile !== undefined && rows.length > 0) {
   mkdirSync(values.out, { recursive: true });
   const header = Object.keys(rows[0]);
   const csv = [header, ...rows.map((row) => header.map((key) => row[key]))].map(String).join('\n');
-  const host = `${cpus().length} × ${cpus()[0].model}, Linux ${release()}, ${browser.version()}`;
+  const host = `${hostText()}, ${browser.version()}`;
   writeFileSync(csvFile, `${csv}\n`);
   writeFileSync(
     join(values.out, 'html.md'),

@@ -10,11 +10,12 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
-import { cpus, release, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { cpuNs } from '../harness/cpu.mjs';
+import { hostText } from '../harness/host.mjs';
 import { quantile, shuffled } from '../harness/statistics.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -125,7 +126,7 @@ try {
   }
   const csv = rows.map((row) => `${row.round},${row.arm},${row.cpuUs.toFixed(3)},${row.requests}`);
   const version = execFileSync(values.node, ['-p', 'process.version'], { encoding: 'utf8' }).trim();
-  const host = `${cpus()[0].model}, ${cpus().length} CPUs, Linux ${release()}`;
+  const host = hostText();
   const how = `path ${values.path}, ${ROUNDS} rounds of ${SLICE_MS} ms`;
   const table = `Node ${version}, ${how}, ${host}\n\n${summarize(rows)}\n`;
   process.stdout.write(table);

@@ -9,12 +9,12 @@
 // raw data by `node bench/peers/table.mjs DIR…`.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { cpus, release } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { nodeBinaries } from '../../workloads/harness/nodes.mjs';
 import { startServices } from '../../workloads/harness/services.mjs';
 import { LOAD_CORE, pin } from '../harness/cpu.mjs';
+import { hostText } from '../harness/host.mjs';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { ARMS, toolsFolder, toolVersions } from './arms.mjs';
 import { measureCell, SERVICES } from './cell.mjs';
@@ -104,7 +104,7 @@ async function run(out) {
         const { environment } = databases;
         const cell = await measureCell(names, { node, major, service, environment, options });
         const { ratePerS, missing, delivered } = cell;
-        const host = `${cpus()[0].model}, ${cpus().length} CPUs, Linux ${release()}`;
+        const host = hostText();
         const tools = toolVersions(major);
         const { rounds, sliceMs } = options;
         const measured = { rounds, sliceMs, ratePerS };

@@ -6,7 +6,6 @@
 //   node bench/whatif/fidelity.mjs --out DIR [--node NODE] [CAUSE]...
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { cpus, release } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -14,6 +13,7 @@ import { builtExample } from '../../workloads/harness/built-example.mjs';
 import { causes, expectations, needs, runs } from '../../workloads/harness/causes.mjs';
 import { recorded } from '../../workloads/harness/record.mjs';
 import { startServices } from '../../workloads/harness/services.mjs';
+import { hostText } from '../harness/host.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const { values, positionals } = parseArgs({
@@ -83,6 +83,6 @@ const head = [
   'off at p50, p99, p99.9',
 ];
 const table = [row(...head), row(...head.map(() => '---')), ...cells];
-const about = `Node ${version}, ${cpus()[0].model}, ${cpus().length} CPUs, Linux ${release()}`;
+const about = `Node ${version}, ${hostText()}`;
 writeFileSync(join(values.out, 'tables.md'), `${about}\n\n${table.join('\n')}\n`);
 if (results.some(({ moved = 0 }) => moved > 0)) process.exitCode = 1;

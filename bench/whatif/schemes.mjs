@@ -9,13 +9,14 @@
 // most is made again. Two CPUs: the service on one, the load and databases on the other.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, release, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { startServices } from '../../workloads/harness/services.mjs';
 import { bobtail, recordWhole, withoutRoot } from '../harness/bobtail.mjs';
 import { LOAD_CORE, pin, SERVER_CORE } from '../harness/cpu.mjs';
+import { hostText } from '../harness/host.mjs';
 import { outcomeOf, policiesOf, SCHEMES } from './schemes-list.mjs';
 import { SERVICES, serviceNamed, WARMUP_S } from './services.mjs';
 
@@ -62,7 +63,7 @@ mkdirSync(values.out, { recursive: true });
 const kept = values.recordings ?? mkdtempSync(join(tmpdir(), 'bobtail-bench-schemes-'));
 mkdirSync(kept, { recursive: true });
 const version = execFileSync(values.node, ['--version'], { encoding: 'utf8' }).trim();
-const host = `${cpus()[0].model}, ${cpus().length} CPUs, Linux ${release()}`;
+const host = hostText();
 const about = { node: version, host, schemes: SCHEMES };
 writeFileSync(join(values.out, 'about.json'), `${JSON.stringify(about, null, 2)}\n`);
 const services = values.services.split(',').map((name) => ({ name, ...serviceNamed(name) }));
