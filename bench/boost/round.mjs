@@ -63,15 +63,28 @@ class Contender {
     }
   }
 
-  /** Of arms that share one service, in their order. */
-  static async startTogether(arms, { tuned, stalls, ...context }) {
-    const { lever } = context;
-    const shared = await OneService.start(arms, { tuned, ...context });
-    return arms.map((arm, place) => {
-      const { service } = shared;
-      const own = { arm, service, lever, stalls, flags: flagsOf(arm, tuned), shared, place };
-      return Object.assign(new Contender(), own);
-    });
+  /** Of arms that have turns on one service, in their order; who is recorded has his own. */
+  static async startTogether(arms, context) {
+    const alone = new Map();
+    try {
+      for (const arm of arms.filter(({ recordedKind }) => recordedKind !== undefined)) {
+        alone.set(arm, await Contender.start(arm, context));
+      }
+      const shared = await OneService.start(arms, context);
+      for (const one of alone.values()) await one.settle(context.ratePerS, context.seed);
+      return arms.map((arm, place) => {
+        const own = alone.get(arm) ?? Contender.#on(shared.service, arm, context);
+        return Object.assign(own, { shared, place });
+      });
+    } catch (error) {
+      for (const { service } of alone.values()) await service.stop();
+      throw error;
+    }
+  }
+
+  static #on(service, arm, { tuned, lever, stalls }) {
+    const own = { arm, service, lever, stalls, flags: flagsOf(arm, tuned) };
+    return Object.assign(new Contender(), own);
   }
 
   async #warmUp(ratePerS, seed) {
@@ -197,7 +210,7 @@ class Contender {
       othersCpuShare: tally.sum('othersNs') / wallNs,
       stolenShare: tally.sum('stolenNs') / wallNs,
       // Of a service that arms share nobody knows in whose turn a boost was.
-      ...(this.shared
+      ...(this.shared && !this.isRecorded
         ? { byTurn: tally.byTurn() }
         : sinceThen(after.counters, this.before.counters, COUNTED)),
       boostedShare: share,

@@ -1,4 +1,4 @@
-// The host that figures were measured on, as a run tells it: what a reader can compare with his own.
+// The host that figures were measured on, as a run tells it: what readers can compare with theirs.
 //
 // Without the name of the kernel's build, which is whoever's built it and tells nobody anything.
 import { cpus, release } from 'node:os';

@@ -72,8 +72,8 @@ pub struct Deadline {
 impl Default for Deadline {
     fn default() -> Self {
         Self {
-            of_combined: 0.9,
-            chance: 0.2,
+            of_combined: 0.85,
+            chance: 0.4,
             collections: Collections::Late,
             hold_ns: 0,
             period_ns: 200_000,
