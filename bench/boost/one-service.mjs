@@ -20,6 +20,8 @@ export const LATE_MS_MAX = 30;
  * (boost-16 and -17).
  */
 const ROUNDS_BEFORE = 4;
+/** So long each has load before one counts. */
+export const LEARNT_MS = ROUNDS_BEFORE * EACH_MS;
 
 /** A service that has the policies of some arms in turns. */
 export class OneService {
@@ -40,7 +42,7 @@ export class OneService {
     const service = await BoostedService.start({ ...how, drive: lever.drive });
     try {
       await warm(service.connections);
-      const beforeMs = ROUNDS_BEFORE * arms.length * EACH_MS;
+      const beforeMs = arms.length * LEARNT_MS;
       await settle(service.connections, ratePerS, seed, beforeMs);
     } catch (error) {
       await service.stop();

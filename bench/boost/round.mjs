@@ -13,7 +13,7 @@ import { windowsAround, within } from '../harness/stalls.mjs';
 import { quartiles } from '../harness/statistics.mjs';
 import { BASE, BASE_POLICY, environmentOf, flagsOf } from './arms.mjs';
 import { AtService, histogramOf } from './at-service.mjs';
-import { OneService } from './one-service.mjs';
+import { LEARNT_MS, OneService } from './one-service.mjs';
 import { databasesNow, OVERDUE_MS, threadsNow } from './overdue.mjs';
 import { RecordedService } from './recorded-service.mjs';
 import { BoostedService } from './service.mjs';
@@ -71,7 +71,8 @@ class Contender {
         alone.set(arm, await Contender.start(arm, context));
       }
       const shared = await OneService.start(arms, context);
-      for (const one of alone.values()) await one.settle(context.ratePerS, context.seed);
+      const { ratePerS, seed } = context;
+      for (const one of alone.values()) await one.settle(ratePerS, seed, LEARNT_MS);
       return arms.map((arm, place) => {
         const own = alone.get(arm) ?? Contender.#on(shared.service, arm, context);
         return Object.assign(own, { shared, place });
@@ -93,8 +94,8 @@ class Contender {
   }
 
   /** The load as it will be, of which nothing counts. */
-  settle(ratePerS, seed) {
-    return settle(this.service.connections, this.pace * ratePerS, seed);
+  settle(ratePerS, seed, durationMs) {
+    return settle(this.service.connections, this.pace * ratePerS, seed, durationMs);
   }
 
   get isRecorded() {
