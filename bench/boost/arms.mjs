@@ -98,6 +98,14 @@ function recorded(kind) {
   return { policy: 'static:base', recordedKind: kind, label, isExtra: true };
 }
 
+/** The paper's best with the base's flags, and again. */
+export const COMBINED = ['combined-untuned', 'combined-again'];
+/** Ours likewise, by what may be asked for. */
+export const OURS = [
+  ['deadline-untuned'],
+  ['deadline-85', 'deadline-85-again'],
+  ['deadline-85-sure', 'deadline-85-sure-again'],
+];
 /** What everything is compared with. */
 export const BASE = 'static-2.6';
 export const BASE_POLICY = ARMS[BASE].policy;

@@ -31,6 +31,13 @@ function percentile(text, p) {
   return LatencyHistogram.fromText(text).percentileMs(p);
 }
 
+/** Such as `0.930 [0.870–1.000]`, of what `meanOfRounds` and `studentOfRounds` tell. */
+export function ratioText({ ratio, low, high }) {
+  if (!Number.isFinite(ratio)) return '–';
+  const interval = Number.isFinite(low) ? ` [${low.toFixed(3)}–${high.toFixed(3)}]` : '';
+  return `${ratio.toFixed(3)}${interval}`;
+}
+
 /** What is compared of one part of a round's turns (from 0), at the service. */
 export function figuresOfPart(part) {
   const turnsOf = ({ byTurn }) => {

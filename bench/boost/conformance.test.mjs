@@ -76,6 +76,9 @@ test('how far predictions are off is told of rounds that have both', () => {
   assert.ok(Math.abs(offByRound(found, 'service')[0].median - 0.6) < 1e-9);
 });
 
+/** All four in turns on one service, with what a look cost, at a higher load. */
+const IN_TURNS = fileURLToPath(new URL('../runs/2026-11-29-boost-19', import.meta.url));
+
 /** What is predicted and came live, by service and arm. */
 let kept;
 
@@ -162,4 +165,18 @@ test('of four services round by round both policies come as predicted at the ser
   for (const one of offs) assert.ok(one.low < 1 && one.high > 1, JSON.stringify(one));
   // The intervals are not so wide that anything would be in them.
   for (const one of offs) assert.ok(one.high - one.low < 0.5, JSON.stringify(one));
+});
+
+test('in turns on one service round by round both policies come as predicted there', async () => {
+  const told = await foundIn(IN_TURNS, 'service');
+  assert.equal(told.length, 12);
+  // Predicted too high, most on `redis`.
+  assertEnergies(told, 0.0225);
+  const offs = offByRound(told, 'service');
+  assert.deepEqual(
+    offs.map(({ rounds }) => rounds),
+    [16, 16, 16, 16, 16, 16],
+  );
+  for (const one of offs) assert.ok(one.low < 1 && one.high > 1, JSON.stringify(one));
+  for (const { median } of offs) assert.ok(median > 0.9 && median < 1.1, String(median));
 });

@@ -7,7 +7,7 @@
 //
 //   node bench/boost/in-turns.mjs bench/runs/2026-11-29-boost-17
 import { head, row } from '../harness/printed-table.mjs';
-import { ARMS, BASE } from './arms.mjs';
+import { ARMS, BASE, COMBINED, OURS } from './arms.mjs';
 import {
   FIGURES,
   figuresOfPart,
@@ -15,29 +15,15 @@ import {
   PARTS,
   ratioOfRounds,
   ratiosByRound,
+  ratioText,
   studentOfRounds,
 } from './by-round.mjs';
 import { compareByTurn, turnsOf } from './by-turn.mjs';
 import { cellsIn } from './cells.mjs';
 
-const COMBINED = ['combined-untuned', 'combined-again'];
-/** Ours, by what may be asked for. */
-const OURS = [
-  ['deadline-untuned'],
-  ['deadline-85', 'deadline-85-again'],
-  ['deadline-85-sure', 'deadline-85-sure-again'],
-];
-
 function begin(title, ...columns) {
   process.stdout.write(`${title}\n\n`);
   head(...columns);
-}
-
-/** `0.93 [0.87–1.00]`. */
-function text({ ratio, low, high }) {
-  if (!Number.isFinite(ratio)) return '–';
-  const interval = Number.isFinite(low) ? ` [${low.toFixed(3)}–${high.toFixed(3)}]` : '';
-  return `${ratio.toFixed(3)}${interval}`;
 }
 
 /** What is compared: `{title, own, theirs}`, each arms that are one policy. */
@@ -89,12 +75,12 @@ function tellRounds(services, byRound, byEach) {
   begin('### Round by round', '', 'rounds', ...names);
   for (const { title, ratios } of told) {
     const means = ratios.map(meanOfRounds);
-    row(title, means[0].rounds, ...means.map((mean) => `${text(mean)}, less in ${mean.less}`));
+    row(title, means[0].rounds, ...means.map((mean) => `${ratioText(mean)}, less in ${mean.less}`));
   }
   begin("\n### The same by Student's t", '', 'rounds', ...names);
   for (const { title, ratios } of told) {
     const means = ratios.map(studentOfRounds);
-    row(title, means[0].rounds, ...means.map(text));
+    row(title, means[0].rounds, ...means.map(ratioText));
   }
   for (const { title, ratios } of told.slice(0, byRound.length)) {
     begin(`\n### Of single services: ${title}`, 'service', ...names);
@@ -115,7 +101,7 @@ function tellParts(services, byRound) {
     begin(`\n### As the turns went by: ${one.title}`, 'turns', ...Object.keys(parts[0]));
     for (const [part, figures] of parts.entries()) {
       const ratios = Object.values(figures).map((figure) => ratiosOf(services, figure, one));
-      row(`part ${part + 1} of ${PARTS}`, ...ratios.map((each) => text(meanOfRounds(each))));
+      row(`part ${part + 1} of ${PARTS}`, ...ratios.map((each) => ratioText(meanOfRounds(each))));
     }
   }
 }
@@ -129,10 +115,10 @@ function tellTurns(services, compared) {
     const places = [own, theirs].map((list) => list.map((name) => names.indexOf(name)));
     const { services: told, all } = compareByTurn(turns, ...places);
     for (const [index, { turns: count, p99, p999, premium }] of told.entries()) {
-      row(services[index].service, count, text(p99), text(p999), text(premium));
+      row(services[index].service, count, ratioText(p99), ratioText(p999), ratioText(premium));
     }
     const sum = told.reduce((so, { turns: count }) => so + count, 0);
-    row('geometric mean', sum, text(all.p99), text(all.p999), text(all.premium));
+    row('geometric mean', sum, ratioText(all.p99), ratioText(all.p999), ratioText(all.premium));
   }
 }
 

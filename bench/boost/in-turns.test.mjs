@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-for (const number of [16, 17, 18]) {
+for (const number of [16, 17, 18, 19]) {
   const run = `bench/runs/2026-11-29-boost-${number}`;
   test(`${run} is told as it was`, () => {
     const args = ['bench/boost/in-turns.mjs', run];
@@ -16,3 +16,10 @@ for (const number of [16, 17, 18]) {
     assert.equal(told, readFileSync(join(root, run, 'in-turns.md'), 'utf8'));
   });
 }
+
+test('what two runs say together is told as it was', () => {
+  const runs = [18, 19].map((number) => `bench/runs/2026-11-29-boost-${number}`);
+  const args = ['bench/boost/runs-in-turns.mjs', ...runs];
+  const told = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+  assert.equal(told, readFileSync(join(root, runs[1], 'with-boost-18.md'), 'utf8'));
+});

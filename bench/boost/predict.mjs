@@ -2,11 +2,12 @@
 // `recorded` and `recorded-tuned`), replayed under every policy that was run live. `tables.mjs`
 // puts it beside what came.
 //
-//   node bench/boost/predict.mjs --out DIR [--scratch DIR] [--seconds-max S] [--keep]
+//   node bench/boost/predict.mjs --out DIR [--scratch DIR] [--seconds-max S] [--keep] [--look 30us]
 //
 // A run goes on where the last one stopped; a recording is removed when its answer is there, unless
 // it is to be kept. A tuned arm is replayed on a recording with its flags: a replay cannot know
 // what V8 would collect. Workers of a cluster are replayed with one lever for all, as they had it.
+// `--look` is what a look costs where the rounds have not kept it (on one service until boost-19).
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -25,6 +26,7 @@ const { values } = parseArgs({
     keep: { type: 'boolean', default: false },
     out: text(join('bench', 'runs', `${new Date().toISOString().slice(0, 10)}-boost`)),
     scratch: { type: 'string' },
+    look: { type: 'string' },
   },
 });
 /** Exit code: the recording lacks what a replay needs, or the replay is off without a change. */
@@ -57,12 +59,13 @@ function inBuckets(key, value) {
   return histogram.toText();
 }
 
-/** What a look cost live, as `whatif --look` takes it; nothing where that was not told. */
+/** What a look cost live, as `whatif --look` takes it; what was told where no round has it. */
 function lookOf(service) {
   const arm = live.get(service).has('combined') ? 'combined' : 'combined-untuned';
   const mean = (figure) => liveMean(live, { service, arm, figure });
   const ns = Math.round(mean('lookingNs') / mean('looks'));
-  return ns > 0 ? ['--look', `${ns}ns`] : [];
+  if (ns > 0) return ['--look', `${ns}ns`];
+  return values.look === undefined ? [] : ['--look', values.look];
 }
 
 /** Policies that were run live with the flags of this kind; all where both kinds have the same. */

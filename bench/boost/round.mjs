@@ -34,7 +34,8 @@ const TURNS_MAX = { usual: 1.5, atAll: 3 };
 /** Of the rate of all, that of who is recorded, until both have had a turn. */
 const PACE_AT_FIRST = 0.85;
 /** Of what a driver counts. */
-const COUNTED = ['boosts', 'looks', 'lookingNs'];
+const OF_LOOKS = ['looks', 'lookingNs'];
+const COUNTED = ['boosts', ...OF_LOOKS];
 
 /** One arm of a round: its service, warmed up, and what came so far. */
 class Contender {
@@ -193,6 +194,7 @@ class Contender {
   async cell() {
     const { arm, tally, flags } = this;
     const wallNs = tally.sum('wallNs');
+    const isShared = this.shared !== undefined && !this.isRecorded;
     const after = await this.service.driven();
     // Of its turns: what the lever did, whichever of its processes wanted it.
     const share = tally.sum('raisedNs') / tally.sum('hadNs');
@@ -210,10 +212,9 @@ class Contender {
       cpuShare: tally.sum('cpuNs') / wallNs,
       othersCpuShare: tally.sum('othersNs') / wallNs,
       stolenShare: tally.sum('stolenNs') / wallNs,
-      // Of a service that arms share nobody knows in whose turn a boost was.
-      ...(this.shared && !this.isRecorded
-        ? { byTurn: tally.byTurn() }
-        : sinceThen(after.counters, this.before.counters, COUNTED)),
+      // Of a service that arms share nobody knows in whose turn a boost was; a look costs the same.
+      ...sinceThen(after.counters, this.before.counters, isShared ? OF_LOOKS : COUNTED),
+      ...(isShared ? { byTurn: tally.byTurn() } : {}),
       boostedShare: share,
       ranNs: wallNs,
       energy: { kind: 'modelled', relativeToBase: 1 + premium(after) * share },

@@ -1,4 +1,4 @@
-// The kept table of answers by what Combined left is what its command prints.
+// The kept tables of answers by what Combined left are what their command prints.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -7,10 +7,10 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const RUN = 'bench/runs/2026-11-29-chance';
-
-test(`${RUN} is told as it was`, () => {
-  const args = ['bench/whatif/by-combined.mjs', RUN];
-  const told = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
-  assert.equal(told, readFileSync(join(root, RUN, 'by-combined.md'), 'utf8'));
-});
+for (const run of ['bench/runs/2026-11-29-chance', 'bench/runs/2026-11-29-settings']) {
+  test(`${run} is told as it was`, () => {
+    const args = ['bench/whatif/by-combined.mjs', run];
+    const told = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+    assert.equal(told, readFileSync(join(root, run, 'by-combined.md'), 'utf8'));
+  });
+}

@@ -1,0 +1,57 @@
+// What several runs of `run.mjs --one-service` say together of ours beside Combined: the rounds of
+// one setting under one load, which were made on different days, or in parts.
+//
+// Each round's ratio counts once, whichever run it is of, and intervals are Student's t: rounds of
+// one run tell nothing of how runs differ, so what all of them say is less than what one promises.
+//
+//   node bench/boost/runs-in-turns.mjs bench/runs/2026-11-29-boost-18 …-boost-19
+import { head, row } from '../harness/printed-table.mjs';
+import { COMBINED, OURS } from './arms.mjs';
+import { FIGURES, ratiosByRound, ratioText, studentOfRounds } from './by-round.mjs';
+import { cellsIn } from './cells.mjs';
+
+/** Of a run by service the ratios of a figure, of ours by Combined; throws where one is missing. */
+function ratiosOf(run, figure, theirs) {
+  return new Map(
+    [...cellsIn(run)].map(([service, arms]) => {
+      const ours = OURS.find((names) => names.every((name) => arms.has(name)));
+      if (ours === undefined || !theirs.every((name) => arms.has(name))) {
+        throw new Error(`${run} has no ours beside ${theirs.join(' and ')} on ${service}`);
+      }
+      return [service, ratiosByRound(arms, figure, ours, theirs)];
+    }),
+  );
+}
+
+/** By service those of all runs. */
+function together(runs, figure, theirs) {
+  const all = new Map();
+  for (const run of runs) {
+    for (const [service, ratios] of ratiosOf(run, figure, theirs)) {
+      all.set(service, [...(all.get(service) ?? []), ...ratios]);
+    }
+  }
+  return all;
+}
+
+function tell(title, services, theirs) {
+  const told = Object.values(FIGURES).map((figure) => {
+    const all = together(runs, figure, theirs);
+    return studentOfRounds(
+      [...all].filter(([name]) => services.includes(name)).map((one) => one[1]),
+    );
+  });
+  row(title, told[0].rounds, ...told.map((one) => `${ratioText(one)}, less in ${one.less}`));
+}
+
+const runs = process.argv.slice(2);
+const services = [...together(runs, Object.values(FIGURES)[0], COMBINED).keys()].sort();
+head('', 'rounds', ...Object.keys(FIGURES));
+tell('ours by Combined (both)', services, COMBINED);
+tell('ours by the first Combined alone', services, [COMBINED[0]]);
+tell('ours by the second Combined alone', services, [COMBINED[1]]);
+for (const service of services) tell(`${service}: ours by Combined (both)`, [service], COMBINED);
+for (const service of services) {
+  const others = services.filter((one) => one !== service);
+  tell(`without ${service}: ours by Combined (both)`, others, COMBINED);
+}
