@@ -13,8 +13,9 @@ const semiSpaces = SEMI_SPACES_MB.map((mb) => [
   },
 ]);
 
-const LEAN = 'deadline:of-combined=0.85';
-const SURE = `${LEAN},chance=0.4`;
+const LEAN = 'deadline:of-combined=0.85,chance=0.2';
+/** The default since 2026-11-29. */
+const SURE = 'deadline:of-combined=0.85,chance=0.4';
 
 /**
  * Full speed stands for 4.0 GHz, as `boost --actuator emulated` has it by default. A speed that is
@@ -45,15 +46,15 @@ export const ARMS = {
     label: 'deadline (ours, without tuning)',
     isExtra: true,
   },
-  // Of less than its default of what Combined would boost, twice: live it spends more than that.
+  // Of less of what Combined would boost than the default of then (0.9), twice.
   'deadline-85': {
     policy: LEAN,
-    label: 'deadline (ours, of-combined=0.85, without tuning)',
+    label: 'deadline (ours, of-combined=0.85, chance=0.2, without tuning)',
     isExtra: true,
   },
   'deadline-85-again': {
     policy: LEAN,
-    label: 'deadline (ours, of-combined=0.85, without tuning) again (A/A)',
+    label: 'deadline (ours, of-combined=0.85, chance=0.2, without tuning) again (A/A)',
     isExtra: true,
   },
   // Of the same, for turns only that are likelier to become late.

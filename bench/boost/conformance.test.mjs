@@ -76,7 +76,7 @@ test('how far predictions are off is told of rounds that have both', () => {
   assert.ok(Math.abs(offByRound(found, 'service')[0].median - 0.6) < 1e-9);
 });
 
-/** All four in turns on one service, with what a look cost, at a higher load. */
+/** All four in turns on one service, beside one that is recorded, at a higher load. */
 const IN_TURNS = fileURLToPath(new URL('../runs/2026-11-29-boost-19', import.meta.url));
 
 /** What is predicted and came live, by service and arm. */

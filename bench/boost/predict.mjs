@@ -7,7 +7,8 @@
 // A run goes on where the last one stopped; a recording is removed when its answer is there, unless
 // it is to be kept. A tuned arm is replayed on a recording with its flags: a replay cannot know
 // what V8 would collect. Workers of a cluster are replayed with one lever for all, as they had it.
-// `--look` is what a look costs where the rounds have not kept it (on one service until boost-19).
+// `--look` is what a look costs where the rounds have not kept it, as those on one service up to
+// boost-19, that one too.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -67,19 +67,24 @@ class Contender {
   /** Of arms that have turns on one service, in their order; who is recorded has his own. */
   static async startTogether(arms, context) {
     const alone = new Map();
+    let shared = null;
     try {
       for (const arm of arms.filter(({ recordedKind }) => recordedKind !== undefined)) {
         alone.set(arm, await Contender.start(arm, context));
       }
-      const shared = await OneService.start(arms, context);
+      shared = await OneService.start(arms, context);
+      const { service } = shared;
       const { ratePerS, seed } = context;
       for (const one of alone.values()) await one.settle(ratePerS, seed, LEARNT_MS);
+      // It has been idle meanwhile.
+      if (alone.size > 0) await settle(service.connections, ratePerS, seed);
       return arms.map((arm, place) => {
-        const own = alone.get(arm) ?? Contender.#on(shared.service, arm, context);
+        const own = alone.get(arm) ?? Contender.#on(service, arm, context);
         return Object.assign(own, { shared, place });
       });
     } catch (error) {
-      for (const { service } of alone.values()) await service.stop();
+      const started = [...alone.values(), ...(shared === null ? [] : [shared])];
+      await Promise.allSettled(started.map(({ service }) => service.stop()));
       throw error;
     }
   }

@@ -40,8 +40,8 @@ pub(crate) struct Pace {
     glances: Option<Glances>,
     /// Until then everything happened.
     at_ns: Ns,
-    /// Until then the thread runs at base and nobody looks, as nearly always; 0 where that is not
-    /// so, or was not asked since something changed.
+    /// At least until then the thread runs at base and nobody looks, as nearly always under a
+    /// policy that decides by looks; 0 where that is not so.
     coasts_ns: Ns,
     is_asleep: bool,
     /// As far as who looks knows.
@@ -214,6 +214,7 @@ impl Pace {
             self.happen();
         }
         self.is_asleep = true;
+        // What is kept of coasting ends sooner, which only makes it be asked again.
         self.look_ns = NEVER;
         self.pass(until_ns);
     }

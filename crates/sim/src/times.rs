@@ -107,7 +107,7 @@ impl Times {
         is_same && gc == 1.0
     }
 
-    /// What is waited for, and when the load comes; whether that is as recorded.
+    /// What is waited for, and when the load comes; whether the former is as recorded.
     fn scale_waits(&mut self, model: &Model, scenario: &Scenario, components: &Components) -> bool {
         let resources = scenario.by_resource(components);
         let is_same = scenario.io == 1.0 && resources.iter().all(|factor| *factor == 1.0);
