@@ -12,9 +12,9 @@ import { FIGURES, ratiosByRound, ratioText, studentOfRounds } from './by-round.m
 import { cellsIn } from './cells.mjs';
 
 /** Of a run by service the ratios of a figure, of ours by Combined; throws where one is missing. */
-function ratiosOf(run, figure, theirs) {
+function ratiosOf({ run, cells }, figure, theirs) {
   return new Map(
-    [...cellsIn(run)].map(([service, arms]) => {
+    [...cells].map(([service, arms]) => {
       const ours = OURS.find((names) => names.every((name) => arms.has(name)));
       if (ours === undefined || !theirs.every((name) => arms.has(name))) {
         throw new Error(`${run} has no ours beside ${theirs.join(' and ')} on ${service}`);
@@ -45,7 +45,7 @@ function tell(title, services, theirs) {
   row(title, told[0].rounds, ...told.map((one) => `${ratioText(one)}, less in ${one.less}`));
 }
 
-const runs = process.argv.slice(2);
+const runs = process.argv.slice(2).map((run) => ({ run, cells: cellsIn(run) }));
 const services = [...together(runs, Object.values(FIGURES)[0], COMBINED).keys()].sort();
 head('', 'rounds', ...Object.keys(FIGURES));
 tell('ours by Combined (both)', services, COMBINED);

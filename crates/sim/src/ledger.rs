@@ -30,14 +30,8 @@ pub struct Ledger {
     is_boosted: bool,
 }
 
-const NONE_AT_BASE: AtSpeed = AtSpeed {
-    ratio: 1.0,
-    total_ns: 0,
-    worked_ns: 0,
-};
-
 /// Time at one speed.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AtSpeed {
     /// Relative to base.
     pub ratio: f64,
@@ -45,11 +39,21 @@ pub struct AtSpeed {
     pub worked_ns: u64,
 }
 
+impl Default for AtSpeed {
+    /// None yet, at base.
+    fn default() -> Self {
+        Self {
+            ratio: 1.0,
+            total_ns: 0,
+            worked_ns: 0,
+        }
+    }
+}
+
 impl Ledger {
     pub(crate) fn new(from_ns: Ns) -> Self {
         Self {
             from_ns,
-            at_base: NONE_AT_BASE,
             ..Self::default()
         }
     }
@@ -106,7 +110,7 @@ impl Ledger {
 
     /// A response: all time so far is a part of the run.
     pub(crate) fn respond(&mut self) {
-        let at_base = std::mem::replace(&mut self.at_base, NONE_AT_BASE);
+        let at_base = std::mem::take(&mut self.at_base);
         if at_base.total_ns > 0 {
             add(&mut self.speeds, &at_base);
         }

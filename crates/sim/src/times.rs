@@ -10,7 +10,7 @@ use bobtail_trace::record::Ns;
 
 use crate::agenda::{Due, Planned};
 use crate::components::Components;
-use crate::model::{CLASSES, EventIx, Model, NOT_RUNNING, Phase, Trigger};
+use crate::model::{CLASSES, EventIx, Model, NOT_RUNNING, Phase, Trigger, Wait};
 use crate::scenario::{Scenario, scaled};
 use crate::uses::Demand;
 
@@ -63,12 +63,7 @@ impl Times {
         let duration_ns: Arc<[u64]> = model.work_ns.iter().map(|one| one.iter().sum()).collect();
         let fixed_ns = model.work_ns.iter().map(|one| one[NOT_RUNNING]);
         let lead_ns: Arc<[u64]> = model.events.iter().map(|one| one.lead_ns).collect();
-        let delays_ns = model.events.iter().map(|one| match one.trigger {
-            Trigger::Released { delay_ns } => delay_ns,
-            Trigger::Job { job } => model.pool.jobs[job as usize].run_ns,
-            Trigger::Arrival { at_ns, .. } => at_ns,
-        });
-        let delay_ns: Arc<[u64]> = delays_ns.collect();
+        let delay_ns = delays_ns(model, |_| 1.0, |since_ns| since_ns);
         Self {
             planned: Arc::new(planned(model, &delay_ns)),
             demand: Demand::of(model, &duration_ns, &lead_ns, &delay_ns),
@@ -114,30 +109,35 @@ impl Times {
         if is_same && scenario.rate == 1.0 {
             return true;
         }
-        let delays_ns = model.events.iter().map(|one| {
-            let factor = scenario.of_wait(&one.wait, &resources);
-            match one.trigger {
-                Trigger::Released { delay_ns } => scaled(delay_ns, factor),
-                Trigger::Job { job } => scaled(model.pool.jobs[job as usize].run_ns, factor),
-                Trigger::Arrival {
-                    at_ns,
-                    since_ns,
-                    is_load,
-                    ..
-                } => {
-                    let came_ns = if is_load {
-                        with_load(model, scenario, since_ns)
-                    } else {
-                        since_ns
-                    };
-                    scaled(at_ns - since_ns, factor) + came_ns
-                }
-            }
+        let factor = |wait: &Wait| scenario.of_wait(wait, &resources);
+        self.delay_ns = delays_ns(model, factor, |since_ns| {
+            with_load(model, scenario, since_ns)
         });
-        self.delay_ns = delays_ns.collect();
         self.planned = Arc::new(planned(model, &self.delay_ns));
         is_same
     }
+}
+
+/// Of events, by the factor of what each waits for and when the load comes that came then.
+fn delays_ns(
+    model: &Model,
+    factor: impl Fn(&Wait) -> f64,
+    load_ns: impl Fn(Ns) -> Ns,
+) -> Arc<[u64]> {
+    let each = model.events.iter().map(|one| match one.trigger {
+        Trigger::Released { delay_ns } => scaled(delay_ns, factor(&one.wait)),
+        Trigger::Job { job } => scaled(model.pool.jobs[job as usize].run_ns, factor(&one.wait)),
+        Trigger::Arrival {
+            at_ns,
+            since_ns,
+            is_load,
+            ..
+        } => {
+            let came_ns = if is_load { load_ns(since_ns) } else { since_ns };
+            scaled(at_ns - since_ns, factor(&one.wait)) + came_ns
+        }
+    });
+    each.collect()
 }
 
 /// When something comes that came then, under another load.
