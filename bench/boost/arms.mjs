@@ -13,6 +13,8 @@ const semiSpaces = SEMI_SPACES_MB.map((mb) => [
   },
 ]);
 
+/** Between the two below. */
+const LIKELY = 'deadline:of-combined=0.85,chance=0.3';
 const LEAN = 'deadline:of-combined=0.85,chance=0.2';
 /** The default since 2026-11-29. */
 const SURE = 'deadline:of-combined=0.85,chance=0.4';
@@ -68,6 +70,16 @@ export const ARMS = {
     label: 'deadline (ours, of-combined=0.85, chance=0.4, without tuning) again (A/A)',
     isExtra: true,
   },
+  'deadline-85-likely': {
+    policy: LIKELY,
+    label: 'deadline (ours, of-combined=0.85, chance=0.3, without tuning)',
+    isExtra: true,
+  },
+  'deadline-85-likely-again': {
+    policy: LIKELY,
+    label: 'deadline (ours, of-combined=0.85, chance=0.3, without tuning) again (A/A)',
+    isExtra: true,
+  },
   'a-a': { policy: 'static:base', label: 'static 2.6 GHz again (A/A)' },
   'static-2.6-tuned': {
     policy: 'static:base',
@@ -106,6 +118,7 @@ export const OURS = [
   ['deadline-untuned'],
   ['deadline-85', 'deadline-85-again'],
   ['deadline-85-sure', 'deadline-85-sure-again'],
+  ['deadline-85-likely', 'deadline-85-likely-again'],
 ];
 /** What everything is compared with. */
 export const BASE = 'static-2.6';

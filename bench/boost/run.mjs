@@ -8,7 +8,7 @@
 //
 // Needs root (real-time threads) and two CPUs: the servers on one, load and databases on the other.
 // With `--one-service` there is one server for all arms, which has their policies in turns.
-// `--utilisation` is the part of the time that the load keeps a loop busy at the base speed.
+// `--utilisation` is the part of the time that the load keeps their core busy at the base speed.
 // A round of a service is written when it is done, and a run goes on where the last one stopped: a
 // round that was cut off (`--seconds-max`, Ctrl-C) is begun anew. `tables.mjs` makes tables.
 // Requests that came while a CPU did not run are left out, and counted; a round in which too few

@@ -8,7 +8,7 @@ import { readDriverFiles } from '../../packages/bobtail/dist/cli/boost/driver-fi
 import { boostEnv } from '../../packages/bobtail/dist/cli/boost/environment.js';
 import { memoryPlace } from '../../packages/bobtail/dist/cli/boost/memory-place.js';
 import { summarize } from '../../packages/bobtail/dist/cli/boost/summary.js';
-import { cpuNs, descendants, LOAD_CORE, SERVER_CORE, threadNs } from '../harness/cpu.mjs';
+import { cpuNs, cpuNsOn, descendants, LOAD_CORE, SERVER_CORE, threadNs } from '../harness/cpu.mjs';
 import { Connections } from '../harness/open-loop.mjs';
 import { driversFirst } from './drivers.mjs';
 import { Running } from './running.mjs';
@@ -37,6 +37,11 @@ export class Service {
   /** CPU time of the loops' own threads. */
   loopNs() {
     return this.#sum((pid) => threadNs(pid, pid));
+  }
+
+  /** CPU time of what shares the servers' core: the loops and the pool, not V8's helpers. */
+  coreNs() {
+    return this.#sum((pid) => cpuNsOn(pid, SERVER_CORE));
   }
 
   /** CPU time of all its processes. */

@@ -54,6 +54,18 @@ export function descendants(pid) {
   return children.flatMap((child) => [child, ...descendants(child)]);
 }
 
+/** CPU nanoseconds of those threads of `pid` so far that may run on `core` alone. */
+export function cpuNsOn(pid, core) {
+  const here = threadsOf(pid).filter((thread) => coresOf(pid, thread) === String(core));
+  return here.reduce((total, thread) => total + unlessEnded(() => threadNs(pid, thread), 0), 0);
+}
+
+/** Where a thread may run, as the kernel lists it: `0`, `0-1`; nowhere once it has ended. */
+function coresOf(pid, thread) {
+  const status = unlessEnded(() => readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8'), '');
+  return /^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1] ?? '';
+}
+
 /** A function that tells what the host took since now, as a share of one CPU. */
 export function stolenSince() {
   const [beforeNs, sinceMs] = [readStealNs() ?? 0, performance.now()];
