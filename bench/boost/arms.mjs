@@ -13,11 +13,11 @@ const semiSpaces = SEMI_SPACES_MB.map((mb) => [
   },
 ]);
 
-/** Between the two below. */
-const LIKELY = 'deadline:of-combined=0.85,chance=0.3';
 const LEAN = 'deadline:of-combined=0.85,chance=0.2';
-/** The default since 2026-11-29. */
+/** The default of some hours on 2026-11-29. */
 const SURE = 'deadline:of-combined=0.85,chance=0.4';
+/** The default since. */
+const LIKELY = 'deadline:of-combined=0.85,chance=0.3';
 
 /**
  * Full speed stands for 4.0 GHz, as `boost --actuator emulated` has it by default. A speed that is
@@ -70,6 +70,7 @@ export const ARMS = {
     label: 'deadline (ours, of-combined=0.85, chance=0.4, without tuning) again (A/A)',
     isExtra: true,
   },
+  // Between the two.
   'deadline-85-likely': {
     policy: LIKELY,
     label: 'deadline (ours, of-combined=0.85, chance=0.3, without tuning)',

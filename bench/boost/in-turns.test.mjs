@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-for (const number of [16, 17, 18, 19]) {
+for (const number of [16, 17, 18, 19, 20]) {
   const run = `bench/runs/2026-11-29-boost-${number}`;
   test(`${run} is told as it was`, () => {
     const args = ['bench/boost/in-turns.mjs', run];
@@ -17,9 +17,15 @@ for (const number of [16, 17, 18, 19]) {
   });
 }
 
-test('what two runs say together is told as it was', () => {
-  const runs = [18, 19].map((number) => `bench/runs/2026-11-29-boost-${number}`);
-  const args = ['bench/boost/runs-in-turns.mjs', ...runs];
-  const told = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
-  assert.equal(told, readFileSync(join(root, runs[1], 'with-boost-18.md'), 'utf8'));
-});
+for (const { numbers, table } of [
+  { numbers: [18, 19], table: 'with-boost-18.md' },
+  { numbers: [20], table: 'by-service.md' },
+  { numbers: [18, 19, 20], table: 'with-boost-18-and-19.md' },
+]) {
+  test(`what ${numbers} say by service is told as it was in ${table}`, () => {
+    const runs = numbers.map((number) => `bench/runs/2026-11-29-boost-${number}`);
+    const args = ['bench/boost/runs-in-turns.mjs', ...runs];
+    const told = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+    assert.equal(told, readFileSync(join(root, runs.at(-1), table), 'utf8'));
+  });
+}

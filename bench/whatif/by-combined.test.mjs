@@ -7,10 +7,10 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-for (const run of ['bench/runs/2026-11-29-chance', 'bench/runs/2026-11-29-settings']) {
+for (const run of ['2026-11-29-chance', '2026-11-29-settings', '2026-11-29-schemes-14/chances']) {
   test(`${run} is told as it was`, () => {
-    const args = ['bench/whatif/by-combined.mjs', run];
+    const args = ['bench/whatif/by-combined.mjs', join('bench/runs', run)];
     const told = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
-    assert.equal(told, readFileSync(join(root, run, 'by-combined.md'), 'utf8'));
+    assert.equal(told, readFileSync(join(root, 'bench/runs', run, 'by-combined.md'), 'utf8'));
   });
 }

@@ -73,7 +73,7 @@ impl Default for Deadline {
     fn default() -> Self {
         Self {
             of_combined: 0.85,
-            chance: 0.4,
+            chance: 0.3,
             collections: Collections::Late,
             hold_ns: 0,
             period_ns: 200_000,

@@ -29,8 +29,8 @@ fn settings_have_defaults_and_every_policy_writes_all_of_them() {
             "in-turns:each=2500ms,of=static:base+gc-boost:hold=0ns,worth=1+static:peak",
         ),
         (
-            "deadline:chance=0.3",
-            "deadline:of-combined=0.85,chance=0.3,collections=late,\
+            "deadline:chance=0.4",
+            "deadline:of-combined=0.85,chance=0.4,collections=late,\
              hold=0ns,period=200us",
         ),
     ];
