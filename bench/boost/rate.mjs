@@ -4,7 +4,7 @@
 // Anew for each round, on a server of its own: the core of a shared host is another from one minute
 // to the next, and how busy it is decides more of a tail than any policy does. The core and not the
 // loop: of `disk` the pool's threads have a quarter of what it takes there; reckoned without them
-// 65 % was 83 to 100 (boost-19), where a tail is how far the service has fallen behind.
+// 65 % was 80 to 98 (boost-19), where a tail is how far the service has fallen behind.
 import { openLoop } from '../harness/open-loop.mjs';
 import { quartiles } from '../harness/statistics.mjs';
 import { BASE_FLAGS, BASE_POLICY, BASE_SPEED } from './arms.mjs';
