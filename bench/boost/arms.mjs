@@ -13,11 +13,25 @@ const semiSpaces = SEMI_SPACES_MB.map((mb) => [
   },
 ]);
 
-const LEAN = 'deadline:of-combined=0.85,chance=0.2';
-/** The default of some hours on 2026-11-29. */
-const SURE = 'deadline:of-combined=0.85,chance=0.4';
-/** The default since. */
-const LIKELY = 'deadline:of-combined=0.85,chance=0.3';
+/** Ours with settings of its own, by the name of the arm, each twice (A/A). */
+const SETTINGS = {
+  // Of less of what Combined would boost than the default of then (0.9).
+  'deadline-85': 'of-combined=0.85,chance=0.2',
+  // Of the same, for turns only that are likelier to become late: the default of some hours on
+  // 2026-11-29.
+  'deadline-85-sure': 'of-combined=0.85,chance=0.4',
+  // Between the two: the default since.
+  'deadline-85-likely': 'of-combined=0.85,chance=0.3',
+};
+const againOf = (name) => `${name}-again`;
+const ofSettings = Object.entries(SETTINGS).flatMap(([name, settings]) => {
+  const label = `deadline (ours, ${settings.replace(',', ', ')}, without tuning)`;
+  const arm = { policy: `deadline:${settings}`, label, isExtra: true };
+  return [
+    [name, arm],
+    [againOf(name), { ...arm, label: `${label} again (A/A)` }],
+  ];
+});
 
 /**
  * Full speed stands for 4.0 GHz, as `boost --actuator emulated` has it by default. A speed that is
@@ -48,39 +62,7 @@ export const ARMS = {
     label: 'deadline (ours, without tuning)',
     isExtra: true,
   },
-  // Of less of what Combined would boost than the default of then (0.9), twice.
-  'deadline-85': {
-    policy: LEAN,
-    label: 'deadline (ours, of-combined=0.85, chance=0.2, without tuning)',
-    isExtra: true,
-  },
-  'deadline-85-again': {
-    policy: LEAN,
-    label: 'deadline (ours, of-combined=0.85, chance=0.2, without tuning) again (A/A)',
-    isExtra: true,
-  },
-  // Of the same, for turns only that are likelier to become late.
-  'deadline-85-sure': {
-    policy: SURE,
-    label: 'deadline (ours, of-combined=0.85, chance=0.4, without tuning)',
-    isExtra: true,
-  },
-  'deadline-85-sure-again': {
-    policy: SURE,
-    label: 'deadline (ours, of-combined=0.85, chance=0.4, without tuning) again (A/A)',
-    isExtra: true,
-  },
-  // Between the two.
-  'deadline-85-likely': {
-    policy: LIKELY,
-    label: 'deadline (ours, of-combined=0.85, chance=0.3, without tuning)',
-    isExtra: true,
-  },
-  'deadline-85-likely-again': {
-    policy: LIKELY,
-    label: 'deadline (ours, of-combined=0.85, chance=0.3, without tuning) again (A/A)',
-    isExtra: true,
-  },
+  ...Object.fromEntries(ofSettings),
   'a-a': { policy: 'static:base', label: 'static 2.6 GHz again (A/A)' },
   'static-2.6-tuned': {
     policy: 'static:base',
@@ -117,9 +99,7 @@ export const COMBINED = ['combined-untuned', 'combined-again'];
 /** Ours likewise, by what may be asked for. */
 export const OURS = [
   ['deadline-untuned'],
-  ['deadline-85', 'deadline-85-again'],
-  ['deadline-85-sure', 'deadline-85-sure-again'],
-  ['deadline-85-likely', 'deadline-85-likely-again'],
+  ...Object.keys(SETTINGS).map((name) => [name, againOf(name)]),
 ];
 /** What everything is compared with. */
 export const BASE = 'static-2.6';

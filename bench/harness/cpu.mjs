@@ -61,7 +61,7 @@ export function cpuNsOn(pid, core) {
 }
 
 /** Where a thread may run, as the kernel lists it: `0`, `0-1`; nowhere once it has ended. */
-function coresOf(pid, thread) {
+export function coresOf(pid, thread) {
   const status = unlessEnded(() => readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8'), '');
   return /^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1] ?? '';
 }
