@@ -20,6 +20,8 @@ const UNDRIVEN = {
   boostedShare: 0,
   energy: { relativeToBase: 1 },
 };
+/** It has those of the recording, whatever others have instead (`HOOKED` of `arms.mjs`). */
+const OWN_HOOKS = { PROMISE_HOOKS: 'own' };
 /** Before the first turn nothing is asked: the warm-up ends somewhere there. */
 const BEFORE_FIRST_MS = 500;
 /** When its turns were, beside the traces: not all of a recording's time is that of a turn. */
@@ -40,7 +42,7 @@ export class RecordedService extends Service {
   static async start({ service, flags, seed, workers, node, environment, folder }) {
     const part = `${folder}.part`;
     rmSync(part, { recursive: true, force: true });
-    const env = serviceEnv({ seed, workers, environment });
+    const env = serviceEnv({ seed, workers, environment: { ...environment, ...OWN_HOOKS } });
     const running = await startRecorded([...flags, scriptOf(service)], { env, node, out: part });
     const listeningMs = performance.now();
     try {

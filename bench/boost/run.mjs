@@ -4,11 +4,13 @@
 //   node --single-threaded-gc bench/boost/run.mjs [--rounds 10] [--requests 50000]
 //     [--services cpu,redis,…] [--arms gc-boost,…] [--latency 20us] [--workers 0]
 //     [--tuned=--flag] [--seconds-max S] [--node PATH] [--out DIR] [--scratch DIR] [--one-service]
-//     [--utilisation 0.475]
+//     [--utilisation 0.475] [--promise-hooks]
 //
 // Needs root (real-time threads) and two CPUs: the servers on one, load and databases on the other.
 // With `--one-service` there is one server for all arms, which has their policies in turns.
 // `--utilisation` is the part of the time that the load keeps their core busy at the base speed.
+// With `--promise-hooks` those that are not recorded have empty ones, so that V8 treats them as one
+// that is (`HOOKED` of `arms.mjs`).
 // A round of a service is written when it is done, and a run goes on where the last one stopped: a
 // round that was cut off (`--seconds-max`, Ctrl-C) is begun anew. `tables.mjs` makes tables.
 // Requests that came while a CPU did not run are left out, and counted; a round in which too few
@@ -30,7 +32,7 @@ import { collectsAlone, LOAD_CORE, SERVER_CORE, yieldToDatabases } from '../harn
 import { hostText } from '../harness/host.mjs';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { StallWatch } from '../harness/stalls.mjs';
-import { armsOf, SERVICES, USUAL } from './arms.mjs';
+import { armsOf, HOOKED, SERVICES, USUAL } from './arms.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { answerPath, nameOf as predictionNameOf, scratchOf } from './predicted.mjs';
 import { calibratedRate, UTILISATION } from './rate.mjs';
@@ -54,6 +56,7 @@ const { values } = parseArgs({
     out: text(join('bench', 'runs', `${new Date().toISOString().slice(0, 10)}-boost`)),
     scratch: { type: 'string' },
     'one-service': { type: 'boolean', default: false },
+    'promise-hooks': { type: 'boolean', default: false },
   },
 });
 /**
@@ -78,6 +81,7 @@ if (!(utilisation > 0 && utilisation < 1)) {
 }
 /** All arms have one server. */
 const isOneService = values['one-service'];
+const isHooked = values['promise-hooks'];
 const isOverdue = overdueAfter(Number(values['seconds-max']));
 
 function nameOf(service) {
@@ -122,7 +126,8 @@ async function roundOf(service, round, arms, context) {
 }
 
 /** All rounds, or as much of them as there is time for. */
-async function run(environment) {
+async function run(databases) {
+  const environment = { ...databases, ...(isHooked ? HOOKED : {}) };
   const stalls = await StallWatch.start([SERVER_CORE, LOAD_CORE]);
   for (const [cpu, slownessMax] of SLOWNESS_MAX) stalls.pace.limit(cpu, slownessMax);
   yieldToDatabases();
@@ -168,7 +173,7 @@ function describe() {
   const hosts = [...new Set([...(before.host?.split('; ') ?? []), host])].join('; ');
   const requests = Number(count);
   if (existsSync(path)) refuseOthers(path, before);
-  const how = { tuned: flags, latency, utilisation, isOneService };
+  const how = { tuned: flags, latency, utilisation, isOneService, isHooked };
   const about = { node: version.trim(), host: hosts, requests, ...how };
   writeFileSync(path, `${JSON.stringify(about, null, 2)}\n`);
 }
@@ -177,6 +182,9 @@ function describe() {
 function refuseOthers(path, before) {
   if ((before.isOneService ?? false) !== isOneService) {
     throw new Error(`${path} is of rounds with and not without --one-service, or the reverse`);
+  }
+  if ((before.isHooked ?? false) !== isHooked) {
+    throw new Error(`${path} is of rounds with and not without --promise-hooks, or the reverse`);
   }
   const { utilisation: wasBusy = UTILISATION, latency: wasLate = values.latency } = before;
   for (const [option, was, is] of [

@@ -8,6 +8,8 @@ import { listening } from '../harness/listening.mjs';
 
 const LOOK_MS = 50;
 const WORKERS_MS = 5_000;
+/** Of what a service said on stderr. */
+const KEPT_CHARACTERS = 4_000;
 
 /**
  * A command of Node that listens; it is told to stop with this process, too. It has a channel to
@@ -33,11 +35,21 @@ export class Running {
 
   constructor(child, abandon, { port, pid }) {
     Object.assign(this, { child, abandon, port, pid });
+    this.said = '';
+    child.stderr.on('data', (chunk) => {
+      this.said = (this.said + chunk).slice(-KEPT_CHARACTERS);
+    });
+    this.tellEnd = (code, signal) => {
+      process.stderr.write(`service ${pid} ended with ${code ?? signal}: ${this.said.trim()}\n`);
+    };
+    // After what it said has been read, and not when it is told to end.
+    child.once('close', this.tellEnd);
   }
 
   /** Ends it, and waits for the workers of a cluster, which end after it and tell until then. */
   async stop() {
     process.off('exit', this.abandon);
+    this.child.off('close', this.tellEnd);
     const { pid, exitCode, signalCode } = this.child;
     if (exitCode !== null || signalCode !== null) return;
     const workers = descendants(pid);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { seededRandom } from '../../packages/bobtail/dist/prove/shuffle.js';
 import { SERVER_CORE } from '../harness/cpu.mjs';
 import { Connections, openLoop } from '../harness/open-loop.mjs';
+import { probeAside, recorderLast } from './drivers.mjs';
 import { startRecorded } from './recorded-service.mjs';
 import { Running } from './running.mjs';
 import { CONNECTIONS, scriptOf, serviceEnv } from './service.mjs';
@@ -33,6 +34,10 @@ export async function tracedCollections({ service, flags, seed, environment, rat
   const running = await start(args, { ...how, env: serviceEnv({ seed, environment }), folder });
   try {
     const connections = await Connections.open(running.port, CONNECTIONS);
+    if (how.isRecorded) {
+      probeAside(running.child.pid);
+      recorderLast(running.child.pid);
+    }
     await warm(connections);
     await settle(connections, ratePerS, seed);
     let output = '';

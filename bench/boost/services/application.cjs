@@ -4,6 +4,7 @@
 
 const cluster = require('node:cluster');
 const http = require('node:http');
+const { promiseHooks } = require('node:v8');
 const { fillCache, kindOf, work } = require('./work.cjs');
 const { placeV8Workers } = require('./v8-workers.cjs');
 
@@ -34,7 +35,7 @@ async function serve(io) {
 
 /**
  * Serves with as many workers as `WORKERS` says; without, in this process. `V8_HELPERS` says where
- * V8's helpers run.
+ * V8's helpers run, and `PROMISE_HOOKS=empty` has V8 treat promises as in a recorded service.
  */
 exports.start = async (prepare) => {
   const workers = Number(process.env.WORKERS ?? 0);
@@ -47,5 +48,8 @@ exports.start = async (prepare) => {
     return;
   }
   placeV8Workers(process.env.V8_HELPERS ?? 'ordinary');
+  if (process.env.PROMISE_HOOKS === 'empty') {
+    promiseHooks.createHook({ init: () => undefined, before: () => undefined });
+  }
   await serve(await prepare());
 };
