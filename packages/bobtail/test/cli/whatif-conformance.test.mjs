@@ -1,8 +1,10 @@
 /**
- * One body, two arms: what a speed takes of the median, as a replay predicts it, and as it comes at
- * the imitated frequency.
+ * One body, two arms: what a speed takes of the median, and what policies that decide take of the
+ * long requests among short ones, as a replay predicts it, and as it comes at the imitated
+ * frequency.
  *
- * Of policies that decide, the tail of a minute says little; `bench/boost` has those.
+ * One request at a time, so that a percentile is one request's work. The tails of services under
+ * load take many rounds to tell: `bench/boost` has those.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -16,7 +18,18 @@ import { makeFolder, runBobtail, startBobtail } from './run-bobtail.mjs';
 
 const WORK = fixture('counted-work.cjs');
 const BASE = 'static:base';
-const POLICIES = ['static:3.3', 'static:peak'];
+/**
+ * Each with the percentile in the middle of the requests that it is about. Before a policy has seen
+ * its window it boosts nothing, which usually were half of these.
+ */
+const CASES = [
+  { policy: 'static:3.3', at: 50 },
+  { policy: 'static:peak', at: 50 },
+  { policy: 'queue-boost:window=32', at: 95, isMixed: true },
+  { policy: 'combined:window=32', at: 95, isMixed: true },
+];
+/** One of ten is long: p95 is the median of these. */
+const LONG_EVERY = 10;
 const COUNT = 500;
 const WARM_UP = 100;
 /** The imitation refuses to run where it is further off. */
@@ -24,53 +37,61 @@ const OFF_AT_MOST = 0.07;
 const ATTEMPTS = 4;
 
 /** Asks one after the other: nobody waits for anybody, so that the median is one request's work. */
-const ask = (port, count) => load(Number(port), { count, connections: 1 });
+function ask(port, count, isMixed = false) {
+  const mixed = (n) => (n % LONG_EVERY === 0 ? '/long' : '/short');
+  const path = isMixed ? mixed : () => '/';
+  return load(Number(port), { count, connections: 1, path });
+}
 
-async function recorded(t, node) {
+async function recorded(t, node, { isMixed }) {
   const recording = await startRecording(t, [node, WORK]);
-  await ask(recording.port, COUNT);
+  await ask(recording.port, COUNT, isMixed);
   await recording.end();
   return recording.folder;
 }
 
-/** By how much the median is shorter in a replay. */
-async function simulated(folder, policy) {
-  const { stdout } = await runBobtail(['whatif', folder, '--json', '--policy', policy]);
+/** By how much the percentile is shorter in a replay. */
+async function simulated(folder, { policy, at }) {
+  const tail = ['--tail', String(at)];
+  const { stdout } = await runBobtail(['whatif', folder, '--json', ...tail, '--policy', policy]);
   const { percentiles } = JSON.parse(stdout).scenarios[0];
-  return -percentiles.find(({ percentile }) => percentile === 50).change;
+  return -percentiles.find(({ percentile }) => percentile === at).change;
 }
 
-/** The median under a policy, live. */
-async function medianNs(t, node, policy) {
+/** The percentile under a policy, live. */
+async function latencyNs(t, node, { policy, at, isMixed }) {
   const cwd = makeFolder(t);
   const boost = ['boost', '--actuator', 'emulated', '--policy', policy, '--out', 'boost.json'];
   const { child, ended, until } = startBobtail([...boost, '--', node, WORK], { cwd });
   t.after(() => child.exitCode === null && child.kill('SIGKILL'));
   const [, port] = /listening (\d+)/.exec(await until(/listening \d+\n/));
-  await ask(port, WARM_UP + COUNT);
+  await ask(port, WARM_UP + COUNT, isMixed);
   child.kill('SIGTERM');
   const { code, stderr } = await ended;
   const summary = JSON.parse(readFileSync(join(cwd, 'boost.json'), 'utf8'));
   assert.equal(summary.refused, null, `${code}: ${stderr}`);
-  return summary.requests.percentilesNs['50'];
+  return summary.requests.percentilesNs[at];
 }
 
 /** By how much it is shorter than the base around it, live; and how far two bases are apart. */
-async function live(t, node, policy) {
-  const before = await medianNs(t, node, BASE);
-  const ownNs = await medianNs(t, node, policy);
-  const after = await medianNs(t, node, BASE);
+async function live(t, node, one) {
+  const before = await latencyNs(t, node, { ...one, policy: BASE });
+  const ownNs = await latencyNs(t, node, one);
+  const after = await latencyNs(t, node, { ...one, policy: BASE });
   return { less: 1 - (2 * ownNs) / (before + after), apart: Math.abs(after / before - 1) };
 }
 
-for (const [index, policy] of POLICIES.entries()) {
+for (const [index, one] of CASES.entries()) {
   const node = nodes.at(-1 - index) ?? nodes[0];
-  const title = `a replay under ${policy} takes of the median what comes live on ${node.version}`;
+  const { policy, at } = one;
+  const title = `a replay under ${policy} takes of p${at} what comes live on ${node.version}`;
   test(title, { timeout: 240_000 }, async (t) => {
     if (process.getuid() !== 0) return leaveOut(t, 'needs root');
-    const predicted = await simulated(await recorded(t, node.path), policy);
+    const predicted = await simulated(await recorded(t, node.path, one), one);
+    // Otherwise nothing at all would be near enough, too.
+    assert.ok(predicted > OFF_AT_MOST, String(predicted));
     for (let attempt = 1; ; attempt += 1) {
-      const { less, apart } = await live(t, node.path, policy);
+      const { less, apart } = await live(t, node.path, one);
       const told = JSON.stringify({ predicted, less, apart });
       t.diagnostic(told);
       // A host on which the same is that far from itself tells nothing of either.

@@ -9,8 +9,11 @@ import { recorded, whatIfOrRefused } from './whatif-recordings.mjs';
 
 /** Of five requests: of half of them, where the host takes time, ten are still beyond p90. */
 const GROUPS = 42;
-/** How long /hog blocks the loop, and how long the upstream takes that /up asks. */
-const BASE = { busyMs: 40, upstreamMs: 40 };
+/**
+ * How long /hog blocks the loop, how long the upstream takes that /up asks, and how many times
+ * /collect has everything collected.
+ */
+const BASE = { busyMs: 40, upstreamMs: 40, collects: 2 };
 /** Of what came, on top of three times what two recordings of the same differ by. */
 const OFF_AT_MOST = 0.1;
 const ATTEMPTS = 6;
@@ -20,6 +23,7 @@ const ATTEMPTS = 6;
 const INJECTIONS = [
   { route: 'hog', change: 'route:/hog.exec=2', at: 50, slower: { ...BASE, busyMs: 80 } },
   { route: 'up', change: 'io=2', at: 90, slower: { ...BASE, upstreamMs: 80 } },
+  { route: 'collect', change: 'gc=2', at: 50, slower: { ...BASE, collects: 4 } },
 ];
 
 let home;
@@ -35,9 +39,9 @@ after(() => rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDe
  * recordings is refused.
  */
 async function injected({ route, change, at, slower }, node, attempt) {
-  const asked = async (which, { busyMs, upstreamMs }, ...options) => {
+  const asked = async (which, { busyMs, upstreamMs, collects }, ...options) => {
     const out = join(home, `${which}-${route}-${attempt}.bobtail`);
-    const env = { UPSTREAM_MS: String(upstreamMs) };
+    const env = { UPSTREAM_MS: String(upstreamMs), COLLECTS: String(collects) };
     await recorded(out, node, ['groups', GROUPS, route], { busyMs, env });
     return whatIfOrRefused(out, '--tail', String(at), ...options);
   };
