@@ -159,10 +159,12 @@ export function environmentOf({ isAided }) {
 
 /**
  * For a service that is not recorded and is to be to V8 like one that is. With any hooks on
- * promises V8 no longer has the function that makes a promise within what calls it, and less is
- * left for TurboFan. In what runs in Maglev instead a function literal that is assigned to a
- * property is made in the old generation (`Parser::CheckAssigningFunctionLiteralToProperty`,
- * `Runtime::kNewClosure_Tenured`), dead or not, and keeps all it refers to alive for a scavenge:
- * `this.reject = (err) => …` of ioredis the whole command (`old-closures.mjs`).
+ * promises TurboFan does not inline an executor into `new Promise`. Maglev makes a function literal
+ * that is assigned to a property in the old generation
+ * (`Parser::CheckAssigningFunctionLiteralToProperty`, `Runtime::kNewClosure_Tenured`): dead or not,
+ * it keeps all that it refers to alive for a scavenge, `this.reject = (err) => …` of ioredis the
+ * whole command (`old-closures.mjs`).
  */
 export const HOOKED = { PROMISE_HOOKS: 'empty' };
+/** And for one that is not, whatever this process was told. */
+export const UNHOOKED = { PROMISE_HOOKS: 'none' };

@@ -18,7 +18,7 @@ const AT_SERVICE = fileURLToPath(new URL('../runs/2026-11-28-boost-12', import.m
 const ALL_FOUR = fileURLToPath(new URL('../runs/2026-11-28-boost-15', import.meta.url));
 /** All four in turns on one service, beside one that is recorded, at a higher load. */
 const IN_TURNS = fileURLToPath(new URL('../runs/2026-11-29-boost-19', import.meta.url));
-/** The same at the same load, with hooks on promises in all of them, and four policies. */
+/** Likewise, with hooks on promises in all of them, and four policies, in three rounds. */
 const HOOKED = fileURLToPath(new URL('../runs/2026-11-29-boost-22', import.meta.url));
 
 test('what is not what came live is told', () => {
@@ -182,12 +182,14 @@ test('in turns on one service round by round both policies come as predicted the
   for (const { median } of offs) assert.ok(median > 0.9 && median < 1.1, String(median));
 });
 
-test('where V8 treats all alike p99 comes as predicted, in the mean and by round', async () => {
+test('with hooks on promises in all p99 is near what comes in the mean, and by round', async () => {
   const rounds = Array(8).fill(12);
   await offsAroundOne(HOOKED, { count: 16, energyOffMax: 0.0085, rounds });
   const p99 = p99Of(await foundIn(HOOKED, 'service'));
   assert.equal(p99.length, 4);
-  for (const { arm, predicted, live } of p99) {
+  for (const { arm, predicted, live, isWithin } of p99) {
+    // Three rounds have no interval: how near it came was known when this bound was set.
+    assert.equal(isWithin, undefined);
     assert.ok(Math.abs(predicted - live) < 0.055, `${arm}: ${predicted}, ${live}`);
   }
 });

@@ -6,7 +6,7 @@
 //     [--rate 3000] [--semi-space 4] [--flags=--no-maglev] [--node PATH]
 //
 // What a replay predicts of a service rests on the pauses that were recorded. The trace of each is
-// on the service's output (`--trace-gc-nvp`), so both arms print as much.
+// on the service's output (`--trace-gc-nvp`), so all arms print as much.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
@@ -45,7 +45,7 @@ function tell(arm, collections) {
       },
     );
     // A whole collection is not told how much of the young generation survived.
-    if (word === 's') told.push(`survived ${survivedKb(all)} kB each`);
+    if (word === 's') told.push(`survived ${survivedKb(all)} kB in the mean`);
     process.stdout.write(`${arm}: ${all.length} × ${kind}, ${told.join(', ')}\n`);
   }
 }

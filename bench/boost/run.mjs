@@ -32,7 +32,7 @@ import { collectsAlone, LOAD_CORE, SERVER_CORE, yieldToDatabases } from '../harn
 import { hostText } from '../harness/host.mjs';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { StallWatch } from '../harness/stalls.mjs';
-import { armsOf, HOOKED, SERVICES, USUAL } from './arms.mjs';
+import { armsOf, HOOKED, SERVICES, UNHOOKED, USUAL } from './arms.mjs';
 import { besideDatabases, overdueAfter } from './pieces.mjs';
 import { answerPath, nameOf as predictionNameOf, scratchOf } from './predicted.mjs';
 import { calibratedRate, UTILISATION } from './rate.mjs';
@@ -127,7 +127,7 @@ async function roundOf(service, round, arms, context) {
 
 /** All rounds, or as much of them as there is time for. */
 async function run(databases) {
-  const environment = { ...databases, ...(isHooked ? HOOKED : {}) };
+  const environment = { ...databases, ...(isHooked ? HOOKED : UNHOOKED) };
   const stalls = await StallWatch.start([SERVER_CORE, LOAD_CORE]);
   for (const [cpu, slownessMax] of SLOWNESS_MAX) stalls.pace.limit(cpu, slownessMax);
   yieldToDatabases();

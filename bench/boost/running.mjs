@@ -34,24 +34,29 @@ export class Running {
   }
 
   constructor(child, abandon, { port, pid }) {
-    Object.assign(this, { child, abandon, port, pid });
-    this.said = '';
+    Object.assign(this, { child, abandon, port, pid, isWanted: false, said: '' });
     child.stderr.on('data', (chunk) => {
       this.said = (this.said + chunk).slice(-KEPT_CHARACTERS);
     });
-    this.tellEnd = (code, signal) => {
-      process.stderr.write(`service ${pid} ended with ${code ?? signal}: ${this.said.trim()}\n`);
-    };
-    // After what it said has been read, and not when it is told to end.
-    child.once('close', this.tellEnd);
+    // When all that it said has been read.
+    this.closed = once(child, 'close');
+    this.closed.then(([code, signal]) => {
+      if (this.isWanted) return;
+      const said = this.said.trim() || 'nothing';
+      const how = `ended by itself with ${code ?? signal}`;
+      process.stderr.write(`process ${child.pid} of a service ${how}; it said: ${said}\n`);
+    });
   }
 
   /** Ends it, and waits for the workers of a cluster, which end after it and tell until then. */
   async stop() {
     process.off('exit', this.abandon);
-    this.child.off('close', this.tellEnd);
     const { pid, exitCode, signalCode } = this.child;
-    if (exitCode !== null || signalCode !== null) return;
+    if (exitCode !== null || signalCode !== null) {
+      await this.closed;
+      return;
+    }
+    this.isWanted = true;
     const workers = descendants(pid);
     const ended = once(this.child, 'exit');
     this.child.kill('SIGTERM');

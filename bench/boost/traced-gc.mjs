@@ -18,10 +18,19 @@ function start(args, { env, node, isRecorded, folder }) {
   return Running.start(args, { env, core: SERVER_CORE, node });
 }
 
-/** `{gc, pause, …}` of a line, as V8 calls them; nothing of one that is no trace. */
-function fieldsOf(line) {
-  const found = [...line.matchAll(/([\w.]+)=([\w.-]+)/g)];
-  return Object.fromEntries(found.map(([, name, value]) => [name, value]));
+/**
+ * `{gc, pause, …}` of each collection that `--trace-gc-nvp` told, as V8 calls them: `name=value` up
+ * to Node 24, JSON on Node 26.
+ */
+export function collectionsOf(output) {
+  const fieldsOf = (line) => {
+    const found = [...line.matchAll(/([\w.]+)"?[=:]"?([\w.-]+)/g)];
+    return Object.fromEntries(found.map(([, name, value]) => [name, value]));
+  };
+  return output
+    .split('\n')
+    .map(fieldsOf)
+    .filter(({ gc }) => gc !== undefined);
 }
 
 /**
@@ -47,10 +56,9 @@ export async function tracedCollections({ service, flags, seed, environment, rat
     const random = seededRandom(seed);
     await openLoop(connections, { requests, ratePerS, durationMs: LOAD_MS, random });
     connections.close();
-    return output
-      .split('\n')
-      .map(fieldsOf)
-      .filter(({ gc }) => gc !== undefined);
+    const collections = collectionsOf(output);
+    if (collections.length === 0) throw new Error(`${service} told no collection of ${ratePerS}/s`);
+    return collections;
   } finally {
     await running.stop();
     rmSync(folder, { recursive: true, force: true });

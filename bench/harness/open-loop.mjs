@@ -5,6 +5,8 @@
 // part of its latency. Between requests that are close the loop spins: a timer is 1 ms late.
 import net from 'node:net';
 
+/** So that who started the service is told before why it ended. */
+const TOLD_MS = 1000;
 const READ_BYTES = 64 * 1024;
 const SPIN_BELOW_MS = 1.6;
 const ANSWER_MS_MAX = 3000;
@@ -70,7 +72,11 @@ export class Connections {
 
   #add(connection) {
     connection.socket.on('close', () => {
-      if (!this.#isClosing) throw new Error('the service closed a connection of the load');
+      if (this.#isClosing) return;
+      const error = new Error('the service closed a connection of the load');
+      setTimeout(() => {
+        throw error;
+      }, TOLD_MS);
     });
     this.#all.push(connection);
     this.#free.push(connection);

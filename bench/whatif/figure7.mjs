@@ -4,9 +4,9 @@
 //   node bench/whatif/figure7.mjs --replays DIR --live DIR [--live DIR] [--tail 99.9] --out FILE
 //
 // Replays are those of `schemes.mjs`, live rounds those of `bench/boost/run.mjs`: of several
-// folders a service is taken from the last that has it. What is drawn is the mean over services of
-// how much shorter the percentile is, which is p99.9 in the paper; of a recording that has too few
-// requests for it nothing is known.
+// folders a service is taken from the last that has it. What is drawn is the mean (of replays over
+// recordings, live over services) of how much shorter the percentile is, which is p99.9 in the
+// paper; of a recording that has too few requests for it nothing is known.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -47,9 +47,12 @@ function ofReplays(folder) {
       const own = answers.map((answer) => outcomeOf(answer, policy));
       // Older runs lack what came later.
       if (own.includes(undefined)) return [];
-      const changes = own
-        .map(({ percentiles }) => percentiles.find(({ percentile }) => percentile === TAIL)?.change)
-        .filter((change) => Number.isFinite(change));
+      const changeOf = ({ percentiles }) => {
+        return percentiles.find(({ percentile }) => percentile === TAIL)?.change;
+      };
+      const changes = own.map(changeOf).filter((change) => Number.isFinite(change));
+      if (changes.length === 0) return [];
+      // Of all, also of those that have too few requests for this percentile.
       const energy = mean(own.map((one) => one.policy.energy));
       return [{ name, less: -100 * mean(changes), energy }];
     });
@@ -107,7 +110,7 @@ function axes() {
       line([x(one), top], [x(one), bottom]) + textAt([x(one), bottom + 18], `${one} %`, 'middle')
     );
   });
-  const title = `p${TAIL} that is less (of the paper, p99.9)`;
+  const title = `reduction of p${TAIL} (of the paper, of p99.9)`;
   const below = textAt([(left + end) / 2, SIZE.height - 18], title, 'middle');
   const energy = 'energy, modelled, by that of 2.6 GHz (its premium on a logarithmic scale)';
   const turned = ` transform="rotate(-90 16 ${(top + bottom) / 2})"`;

@@ -20,7 +20,7 @@ const WORK = fixture('counted-work.cjs');
 const BASE = 'static:base';
 /**
  * Each with the percentile in the middle of the requests that it is about. Before a policy has seen
- * its window it boosts nothing, which usually were half of these.
+ * its window it boosts nothing: of the usual 256 that were half of these requests.
  */
 const CASES = [
   { policy: 'static:3.3', at: 50 },
@@ -58,7 +58,7 @@ async function simulated(folder, { policy, at }) {
   return -percentiles.find(({ percentile }) => percentile === at).change;
 }
 
-/** The percentile under a policy, live. */
+/** The percentile of a case under its policy, live. */
 async function latencyNs(t, node, { policy, at, isMixed }) {
   const cwd = makeFolder(t);
   const boost = ['boost', '--actuator', 'emulated', '--policy', policy, '--out', 'boost.json'];
