@@ -2,6 +2,7 @@
 // interval of the live one, of each service and arm that has both.
 import { mean, medianInterval } from '../harness/statistics.mjs';
 import { ARMS, BASE_POLICY } from './arms.mjs';
+import { ratioOfRounds, studentOfRounds } from './by-round.mjs';
 import { TAILS } from './compared.mjs';
 import { predictions } from './predicted.mjs';
 
@@ -73,6 +74,27 @@ function meanOf(found, arm, percentile) {
 }
 
 /**
+ * As `byScheme` tells it, in the (geometric) mean of the rounds of each service: a round has no
+ * more to say for having had a longer tail, and a few make an interval, which is by Student's t.
+ */
+export function byRoundsOfScheme(found, at = 'load') {
+  const arms = [...new Set(found.map(({ arm }) => arm))];
+  return arms.flatMap((arm) => {
+    const own = found.filter((one) => one.arm === arm && one.predicted?.byRound !== undefined);
+    return TAILS.map((percentile, tail) => {
+      const both = own.map((one) => pairsOf(one, at, tail)).filter((pairs) => pairs.length > 0);
+      const about = { arm, percentile, services: both.length };
+      if (both.length === 0) return about;
+      const live = studentOfRounds(both.map((pairs) => pairs.map((pair) => pair.live)));
+      const { ratio } = ratioOfRounds(both.map((pairs) => pairs.map(({ told }) => told)));
+      const isWithin = Number.isNaN(live.low) ? undefined : ratio >= live.low && ratio <= live.high;
+      const interval = isWithin === undefined ? {} : { low: 1 - live.high, high: 1 - live.low };
+      return { ...about, predicted: 1 - ratio, live: 1 - live.ratio, ...interval, isWithin };
+    });
+  });
+}
+
+/**
  * By scheme, of what `conformance` told, how far predictions are off round by round: `{arm,
  * percentile, rounds, median, low, high}`, the median over rounds, with its 95 % interval, of the
  * predicted ratio by the live one of the same round and service (1.1 is a tail 10 % too long).
@@ -84,16 +106,19 @@ export function offByRound(found, at = 'load') {
   return arms.flatMap((arm) => {
     const own = found.filter((one) => one.arm === arm && one.predicted?.byRound !== undefined);
     return TAILS.map((percentile, tail) => {
-      const offs = own.flatMap((one) => offsOf(one, at, tail));
+      const offs = own.flatMap((one) => {
+        return pairsOf(one, at, tail).map(({ told, live }) => told / live);
+      });
       return { arm, percentile, rounds: offs.length, ...medianInterval(offs) };
     });
   });
 }
 
-function offsOf({ predicted, result }, at, tail) {
+/** Ratios to the base of the rounds that have both: as predicted (`told`), and `live`. */
+function pairsOf({ predicted, result }, at, tail) {
   const { byRound } = LIVE[at](result);
   return result.numbers.flatMap((round, index) => {
     const [told, live] = [predicted.byRound.get(round)?.[tail], byRound[index][tail]];
-    return told == null || live === null ? [] : [told / live];
+    return told == null || live === null ? [] : [{ told, live }];
   });
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { BASE } from './arms.mjs';
 import { cellsIn } from './cells.mjs';
 import { compared } from './compared.mjs';
-import { byScheme, conformance, offByRound } from './conformance.mjs';
+import { byRoundsOfScheme, byScheme, conformance, offByRound } from './conformance.mjs';
 
 /** Recorded in the same rounds. */
 const KEPT = fileURLToPath(new URL('../runs/2026-11-25-boost-6', import.meta.url));
@@ -78,6 +78,29 @@ test('how far predictions are off is told of rounds that have both', () => {
     one.result.atService = { byRound };
   }
   assert.ok(Math.abs(offByRound(found, 'service')[0].median - 0.6) < 1e-9);
+});
+
+test('in the mean of rounds none has more to say for a longer tail', () => {
+  const one = (service, told, live) => ({
+    ...{ service, arm: 'combined' },
+    predicted: { byRound: new Map(told.map((ratio, round) => [round, [null, ratio]])) },
+    result: {
+      numbers: live.map((_, round) => round),
+      byRound: live.map((ratio) => [null, ratio]),
+    },
+  });
+  const of = (cells) => byRoundsOfScheme(cells).find(({ percentile }) => percentile === 99);
+  const live = [0.4, 0.5, 0.625];
+  const near = of([one('a', [0.5, 0.5, 0.5], live), one('b', [0.6, 0.6, 0.6], live)]);
+  assert.equal(near.services, 2);
+  assert.ok(Math.abs(near.live - 0.5) < 1e-9);
+  assert.ok(Math.abs(near.predicted - (1 - Math.sqrt(0.3))) < 1e-9);
+  // By hand: a deviation of 0.2231 of logarithms, of two services of three, and t of 4 is 2.776.
+  assert.ok(Math.abs(near.high - (1 - 0.5 * Math.exp((-2.776 * 0.22314) / Math.sqrt(6)))) < 1e-4);
+  assert.equal(near.isWithin, true);
+  const off = of([one('a', [0.8, 0.8, 0.8], live), one('b', [0.8, 0.8, 0.8], live)]);
+  assert.equal(off.isWithin, false);
+  assert.equal(of([one('a', [0.5], [0.5])]).isWithin, undefined);
 });
 
 /** What is predicted and came live, by service and arm. */
@@ -192,4 +215,19 @@ test('with hooks on promises in all p99 is near what comes in the mean, and by r
     assert.equal(isWithin, undefined);
     assert.ok(Math.abs(predicted - live) < 0.055, `${arm}: ${predicted}, ${live}`);
   }
+});
+
+test('in the mean of rounds p99.9 comes as predicted, and with hooks in all p99, too', async () => {
+  const without = [];
+  for (const run of [AT_SERVICE, ALL_FOUR, IN_TURNS, HOOKED]) {
+    const schemes = byRoundsOfScheme(await foundIn(run, 'service'), 'service');
+    const others = schemes.filter(({ isWithin }) => isWithin !== true);
+    without.push([schemes.length, ...others.map(({ arm, percentile }) => `${arm} ${percentile}`)]);
+  }
+  assert.deepEqual(without, [
+    [12, 'combined-untuned 99', 'deadline-untuned 99', 'static-4.0 99.9', 'static-3.3 99'],
+    [4, 'combined-untuned 99', 'deadline-untuned 99'],
+    [6, 'deadline-untuned 99'],
+    [8],
+  ]);
 });

@@ -14,7 +14,7 @@ import { mean, medianInterval } from '../harness/statistics.mjs';
 import { ARMS, BASE, SERVICES } from './arms.mjs';
 import { cellsInAll, energyOf } from './cells.mjs';
 import { compared, TAILS } from './compared.mjs';
-import { byScheme, conformance, LIVE, offByRound } from './conformance.mjs';
+import { byRoundsOfScheme, byScheme, conformance, LIVE, offByRound } from './conformance.mjs';
 
 /** Tail reduction in per cent and normalised energy: VEE'19, Table 7 and section 7. */
 const PAPER_7 = {
@@ -230,7 +230,11 @@ async function conformanceTable(told, at, title) {
     const energies = [predicted.energy, result.energy].map((one) => one.toFixed(3));
     row(service, arm, predicted.recordings, ...cells, ...energies);
   }
-  schemeTable(byScheme(found));
+  schemeTable('The same by scheme: mean over services, less %', byScheme(found));
+  const byRounds = byRoundsOfScheme(found, at);
+  if (byRounds.some(({ services }) => services > 0)) {
+    schemeTable("The same in the geometric mean of rounds, with 95 % by Student's t", byRounds);
+  }
   offTable(offByRound(found, at));
 }
 
@@ -247,8 +251,8 @@ function offTable(schemes) {
   }
 }
 
-function schemeTable(schemes) {
-  process.stdout.write('\n### The same by scheme: mean over services, less %\n\n');
+function schemeTable(title, schemes) {
+  process.stdout.write(`\n### ${title}\n\n`);
   head('scheme', 'services', ...TAILS.flatMap((tail) => [`p${tail} predicted`, 'live', 'within']));
   const less = (share) => `${(share * 100).toFixed(0)} %`;
   for (const arm of new Set(schemes.map((one) => one.arm))) {
