@@ -14,6 +14,8 @@ const KEPT = fileURLToPath(new URL('../runs/2026-11-25-boost-6', import.meta.url
 const WITH_IO = fileURLToPath(new URL('../runs/2026-11-27-boost-11', import.meta.url));
 /** The same services, with what requests took at these themselves, which is what a replay tells. */
 const AT_SERVICE = fileURLToPath(new URL('../runs/2026-11-28-boost-12', import.meta.url));
+/** Likewise, Combined and `deadline`, with the probe's own threads on the loop's core. */
+const ON_THE_CORE = fileURLToPath(new URL('../runs/2026-11-28-boost-14', import.meta.url));
 /** All four services, `deadline` at 0.9 and 0.2, who records aside; some rounds spoiled. */
 const ALL_FOUR = fileURLToPath(new URL('../runs/2026-11-28-boost-15', import.meta.url));
 /** All four in turns on one service, beside one that is recorded, at a higher load. */
@@ -217,15 +219,17 @@ test('with hooks on promises in all p99 is near what comes in the mean, and by r
   }
 });
 
-test('in the mean of rounds p99.9 comes as predicted, and with hooks in all p99, too', async () => {
-  const without = [];
-  for (const run of [AT_SERVICE, ALL_FOUR, IN_TURNS, HOOKED]) {
+test('in the mean of rounds it is known which figures are not as predicted', async () => {
+  // Of kept rounds, known when this was written: with hooks in all none, whose intervals are wide.
+  const outside = [];
+  for (const run of [AT_SERVICE, ON_THE_CORE, ALL_FOUR, IN_TURNS, HOOKED]) {
     const schemes = byRoundsOfScheme(await foundIn(run, 'service'), 'service');
     const others = schemes.filter(({ isWithin }) => isWithin !== true);
-    without.push([schemes.length, ...others.map(({ arm, percentile }) => `${arm} ${percentile}`)]);
+    outside.push([schemes.length, ...others.map(({ arm, percentile }) => `${arm} ${percentile}`)]);
   }
-  assert.deepEqual(without, [
+  assert.deepEqual(outside, [
     [12, 'combined-untuned 99', 'deadline-untuned 99', 'static-4.0 99.9', 'static-3.3 99'],
+    [4, 'combined-untuned 99.9', 'combined-untuned 99'],
     [4, 'combined-untuned 99', 'deadline-untuned 99'],
     [6, 'deadline-untuned 99'],
     [8],

@@ -53,7 +53,8 @@ export class Running {
     process.off('exit', this.abandon);
     const { pid, exitCode, signalCode } = this.child;
     if (exitCode !== null || signalCode !== null) {
-      await this.closed;
+      // What is left of it may hold what it spoke through.
+      await Promise.race([this.closed, sleep(WORKERS_MS, undefined, { ref: false })]);
       return;
     }
     this.isWanted = true;

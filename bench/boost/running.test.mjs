@@ -6,17 +6,15 @@ import { promisify } from 'node:util';
 
 const RUNNING = new URL('running.mjs', import.meta.url).href;
 const LISTENS = `console.log('{"listening":{"port":1,"pid":1}}');`;
-/** Ends after a moment. */
-const FAILS = "console.error('no more room'); process.exit(3);";
-const ENDS = `${LISTENS} setTimeout(() => { ${FAILS} }, 50);`;
-/** Until it is told to. */
-const STAYS = `${LISTENS} setInterval(() => 0, 1000);`;
+const FAILS = "() => { console.error('no more room'); process.exit(3); }";
+/** Stays until it is told to end, and fails on SIGUSR2. */
+const SERVICE = `process.on('SIGUSR2', ${FAILS}); setInterval(() => 0, 1000); ${LISTENS}`;
 
-/** What a program that runs this service prints on stderr. */
-async function toldOf(service, then) {
+/** What a program that runs the service prints on stderr. */
+async function toldOf(then) {
   const program = `
     import { Running } from ${JSON.stringify(RUNNING)};
-    const running = await Running.start(['-e', ${JSON.stringify(service)}], { env: {}, core: 0 });
+    const running = await Running.start(['-e', ${JSON.stringify(SERVICE)}], { env: {}, core: 0 });
     ${then}
     await running.stop();
   `;
@@ -25,10 +23,10 @@ async function toldOf(service, then) {
 }
 
 test('a service that ends by itself is told with its code and what it said', async () => {
-  const told = await toldOf(ENDS, 'await running.closed;');
+  const told = await toldOf("running.child.kill('SIGUSR2'); await running.closed;");
   assert.match(told, /^process \d+ of a service ended by itself with 3; it said: no more room$/m);
 });
 
 test('of one that is stopped nothing is told', async () => {
-  assert.equal(await toldOf(STAYS, ''), '');
+  assert.equal(await toldOf(''), '');
 });

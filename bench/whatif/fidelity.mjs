@@ -1,7 +1,7 @@
 // Is an unchanged replay as recorded, on every workload? Each planted cause is recorded once and
 // replayed without a change, request by request: most have too few for a percentile. What cannot be
 // replayed is told with the reason. A request that moved by more than 2 % ends it with 1, as does a
-// recording that cannot be replayed though its loop answered somebody.
+// recording that cannot be replayed, or a run of which no loop answered anybody.
 //
 //   cargo build --profile tested -p bobtail-sim --examples
 //   node bench/whatif/fidelity.mjs --out DIR [--node NODE] [CAUSE]...
@@ -63,7 +63,7 @@ try {
       });
       const own = all.length > 0 ? all : [{ refused: 'no trace' }];
       results.push(...own.map((told) => ({ run: run.title, ...told })));
-      process.stderr.write(`${run.title}: ${JSON.stringify(all)}\n`);
+      process.stderr.write(`${run.title}: ${JSON.stringify(own)}\n`);
     }
   }
 } finally {
