@@ -78,19 +78,15 @@ function meanOf(found, arm, percentile) {
  * more to say for having had a longer tail, and a few make an interval, which is by Student's t.
  */
 export function byRoundsOfScheme(found, at = 'load') {
-  const arms = [...new Set(found.map(({ arm }) => arm))];
-  return arms.flatMap((arm) => {
-    const own = found.filter((one) => one.arm === arm && one.predicted?.byRound !== undefined);
-    return TAILS.map((percentile, tail) => {
-      const both = own.map((one) => pairsOf(one, at, tail)).filter((pairs) => pairs.length > 0);
-      const about = { arm, percentile, services: both.length };
-      if (both.length === 0) return about;
-      const live = studentOfRounds(both.map((pairs) => pairs.map((pair) => pair.live)));
-      const { ratio } = ratioOfRounds(both.map((pairs) => pairs.map(({ told }) => told)));
-      const isWithin = Number.isNaN(live.low) ? undefined : ratio >= live.low && ratio <= live.high;
-      const interval = isWithin === undefined ? {} : { low: 1 - live.high, high: 1 - live.low };
-      return { ...about, predicted: 1 - ratio, live: 1 - live.ratio, ...interval, isWithin };
-    });
+  return pairedRounds(found, at).map(({ services, ...scheme }) => {
+    const both = services.filter((pairs) => pairs.length > 0);
+    const about = { ...scheme, services: both.length };
+    if (both.length === 0) return about;
+    const live = studentOfRounds(both.map((pairs) => pairs.map((pair) => pair.live)));
+    const { ratio } = ratioOfRounds(both.map((pairs) => pairs.map(({ told }) => told)));
+    const isWithin = Number.isNaN(live.low) ? undefined : ratio >= live.low && ratio <= live.high;
+    const interval = isWithin === undefined ? {} : { low: 1 - live.high, high: 1 - live.low };
+    return { ...about, predicted: 1 - ratio, live: 1 - live.ratio, ...interval, isWithin };
   });
 }
 
@@ -102,14 +98,19 @@ export function byRoundsOfScheme(found, at = 'load') {
  * median. `at` is where live percentiles were measured, as in `conformance`.
  */
 export function offByRound(found, at = 'load') {
+  return pairedRounds(found, at).map(({ services, ...scheme }) => {
+    const offs = services.flat().map(({ told, live }) => told / live);
+    return { ...scheme, rounds: offs.length, ...medianInterval(offs) };
+  });
+}
+
+/** Of each arm and tail `{arm, percentile, services}`, of each service the pairs of its rounds. */
+function pairedRounds(found, at) {
   const arms = [...new Set(found.map(({ arm }) => arm))];
   return arms.flatMap((arm) => {
     const own = found.filter((one) => one.arm === arm && one.predicted?.byRound !== undefined);
     return TAILS.map((percentile, tail) => {
-      const offs = own.flatMap((one) => {
-        return pairsOf(one, at, tail).map(({ told, live }) => told / live);
-      });
-      return { arm, percentile, rounds: offs.length, ...medianInterval(offs) };
+      return { arm, percentile, services: own.map((one) => pairsOf(one, at, tail)) };
     });
   });
 }

@@ -14,11 +14,11 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { quartiles } from '../harness/statistics.mjs';
-import { BASE_FLAGS } from './arms.mjs';
+import { flagsOf } from './arms.mjs';
 import { collectionsOf } from './traced-gc.mjs';
 
 const { values, positionals: nodes } = parseArgs({
-  options: { flags: { type: 'string', default: '' } },
+  options: { flags: { type: 'string' } },
   allowPositionals: true,
 });
 if (nodes.length === 0) {
@@ -33,8 +33,7 @@ const BYTES_PER_KB = 1000;
 
 /** Bytes that survived each scavenge but the first ones. */
 function survivors(node, kind) {
-  const own = values.flags.split(' ').filter((flag) => flag !== '');
-  const flags = [...BASE_FLAGS, '--trace-gc-nvp', ...own];
+  const flags = [...flagsOf({ flags: values.flags }), '--trace-gc-nvp'];
   const output = execFileSync(node, [...flags, SCRIPT, ...kind], { encoding: 'utf8' });
   const scavenges = collectionsOf(output).filter(({ gc }) => gc === 's');
   assert.ok(scavenges.length > FIRST, `${node} ${kind}: ${scavenges.length} scavenges`);
@@ -47,7 +46,7 @@ for (const node of nodes) {
     const later = survivors(node, kind);
     const { median } = quartiles(later);
     const told = `${later.length} scavenges, ${(median / BYTES_PER_KB).toFixed(1)} kB survive`;
-    const how = [version, values.flags, kind.join(' with ')].filter((word) => word !== '');
+    const how = [version, values.flags, kind.join(' with ')].filter((word) => word !== undefined);
     process.stdout.write(`${how.join(' ')}: ${told} in the median\n`);
   }
 }

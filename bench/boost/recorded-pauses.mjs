@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { seededRandom, shuffled } from '../../packages/bobtail/dist/prove/shuffle.js';
 import { mean, medianInterval } from '../harness/statistics.mjs';
-import { flagsOf, HOOKED, SERVICES, semiSpace } from './arms.mjs';
+import { flagsOf, HOOKED, SERVICES, semiSpace, UNHOOKED } from './arms.mjs';
 import { besideDatabases } from './pieces.mjs';
 import { tracedCollections } from './traced-gc.mjs';
 
@@ -57,15 +57,14 @@ function survivedKb(scavenges) {
 
 const ARMS = ['unrecorded', 'unrecorded again', 'empty hooks', 'recorded'];
 const { service, node, rate, 'semi-space': semiSpaceMb } = values;
-const own = values.flags.split(' ').filter((flag) => flag !== '');
-const flags = [...flagsOf({ isTuned: true }, semiSpace(semiSpaceMb)), ...own];
+const flags = flagsOf({ isTuned: true }, `${semiSpace(semiSpaceMb)} ${values.flags}`.trim());
 await besideDatabases([service], async (databases) => {
   const how = { service, node, flags, ratePerS: Number(rate) };
   const collections = new Map(ARMS.map((arm) => [arm, []]));
   for (let round = 1; round <= Number(values.rounds); round += 1) {
     for (const arm of shuffled(ARMS, seededRandom(round))) {
       const isRecorded = arm === 'recorded';
-      const hooks = arm === 'empty hooks' ? HOOKED : {};
+      const hooks = arm === 'empty hooks' ? HOOKED : UNHOOKED;
       const told = { environment: { ...databases, ...hooks }, seed: round, isRecorded };
       collections.get(arm).push(...(await tracedCollections({ ...how, ...told })));
     }

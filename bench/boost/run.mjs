@@ -180,11 +180,12 @@ function describe() {
 
 /** To rounds under another load, or with another lever, none is added. */
 function refuseOthers(path, before) {
-  if ((before.isOneService ?? false) !== isOneService) {
-    throw new Error(`${path} is of rounds with and not without --one-service, or the reverse`);
-  }
-  if ((before.isHooked ?? false) !== isHooked) {
-    throw new Error(`${path} is of rounds with and not without --promise-hooks, or the reverse`);
+  for (const [option, had, has] of [
+    ['--one-service', before.isOneService ?? false, isOneService],
+    ['--promise-hooks', before.isHooked ?? false, isHooked],
+  ]) {
+    if (had === has) continue;
+    throw new Error(`${path} is of rounds with and not without ${option}, or the reverse`);
   }
   const { utilisation: wasBusy = UTILISATION, latency: wasLate = values.latency } = before;
   for (const [option, was, is] of [

@@ -36,7 +36,7 @@ const WARM_UP = 100;
 const OFF_AT_MOST = 0.07;
 const ATTEMPTS = 4;
 
-/** Asks one after the other: nobody waits for anybody, so that the median is one request's work. */
+/** Asks one after the other: nobody waits, so that a percentile is one request's work. */
 function ask(port, count, isMixed = false) {
   const mixed = (n) => (n % LONG_EVERY === 0 ? '/long' : '/short');
   const path = isMixed ? mixed : () => '/';
