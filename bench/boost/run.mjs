@@ -1,13 +1,14 @@
 // The paper's Tables 6 and 7 by ourselves, at an emulated frequency: services with real I/O, open
 // load, a fresh seeded server for each arm of each round.
 //
-//   node --single-threaded-gc bench/boost/run.mjs [--rounds 10] [--requests 50000]
+//   node --single-threaded-gc bench/boost/run.mjs [--first-round 1] [--rounds 10] [--requests 50000]
 //     [--services cpu,redis,…] [--arms gc-boost,…] [--latency 20us] [--workers 0]
 //     [--tuned=--flag] [--seconds-max S] [--node PATH] [--out DIR] [--scratch DIR] [--one-service]
 //     [--utilisation 0.475] [--promise-hooks]
 //
 // Needs root (real-time threads) and two CPUs: the servers on one, load and databases on the other.
 // With `--one-service` there is one server for all arms, which has their policies in turns.
+// A round's number is its seed: `--first-round` goes on with those that another run has not had.
 // `--utilisation` is the part of the time that the load keeps their core busy at the base speed.
 // With `--promise-hooks` those that are not recorded have empty ones, so that V8 treats them as one
 // that is (`HOOKED` of `arms.mjs`).
@@ -43,6 +44,7 @@ import { tunedFlags } from './tuned.mjs';
 const text = (fallback) => ({ type: 'string', default: fallback });
 const { values } = parseArgs({
   options: {
+    'first-round': text('1'),
     rounds: text('10'),
     requests: text('50000'),
     services: text(Object.keys(SERVICES).join(',')),
@@ -141,7 +143,8 @@ async function run(databases) {
 async function takeRounds(context) {
   const arms = armsOf(values.arms.split(','));
   describe();
-  for (let round = 1; round <= Number(values.rounds); round += 1) {
+  const firstRound = Number(values['first-round']);
+  for (let round = firstRound; round < firstRound + Number(values.rounds); round += 1) {
     for (const service of services) {
       const path = join(values.out, 'rounds', `${nameOf(service)}-${round}.jsonl`);
       if (existsSync(path)) continue;
