@@ -1,8 +1,8 @@
 // The paper's Tables 6 and 7 by ourselves, at an emulated frequency: services with real I/O, open
 // load, a fresh seeded server for each arm of each round.
 //
-//   node --single-threaded-gc bench/boost/run.mjs [--first-round 1] [--rounds 10] [--requests 50000]
-//     [--services cpu,redis,…] [--arms gc-boost,…] [--latency 20us] [--workers 0]
+//   node --single-threaded-gc bench/boost/run.mjs [--first-round 1] [--rounds 10]
+//     [--requests 50000] [--services cpu,redis,…] [--arms gc-boost,…] [--latency 20us] [--workers 0]
 //     [--tuned=--flag] [--seconds-max S] [--node PATH] [--out DIR] [--scratch DIR] [--one-service]
 //     [--utilisation 0.475] [--promise-hooks]
 //
