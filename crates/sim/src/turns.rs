@@ -84,7 +84,9 @@ fn is_of_more(seen: &Seen, ready_ns: Ns) -> bool {
 
 /// libuv counts whole milliseconds and asks the kernel to wake it in so many of them, so a timer
 /// that wakes the loop does so up to one later than it was due. One that was due in the turn before
-/// and did not run there was set since, by a clock that libuv had read before.
+/// and did not run there was set since, by a clock that libuv had read before. And one that became
+/// due while that turn ended did so after libuv had read the clock for its timers, which no stamp
+/// tells: the next is when the loop asks the kernel again.
 fn late_timers(of_turn: &[Seen], ready_ns: &mut [Ns]) {
     let Some(first) = of_turn.first() else { return };
     let polled = of_turn.iter().zip(ready_ns.iter());
@@ -98,6 +100,8 @@ fn late_timers(of_turn: &[Seen], ready_ns: &mut [Ns]) {
         }
         if seen.ended.kind == LoopKind::Timers && *due_ns <= seen.polled_before_ns {
             *due_ns = seen.polled_ns.min(seen.ended.begin_ns);
+        } else if seen.ended.kind == LoopKind::Timers && *due_ns <= first.free_ns {
+            *due_ns = (first.free_ns + 1).min(seen.ended.begin_ns);
         }
         // Those of Node run when the one of libuv does that stands for all of them.
         match seen.ended.kind {

@@ -226,6 +226,32 @@ fn timers_that_did_not_run_when_they_were_due_were_set_later() {
 }
 
 #[test]
+fn a_timer_that_became_due_while_its_turn_ended_waits_for_the_next_turn() {
+    // libuv had read the clock for its timers, a microsecond before it asked the kernel.
+    let drawing = r#"
+        open 1 server
+        open 2 server
+        0ms begin #1 read handle=1 ready=0ms
+            source 1 "/a"
+            register timer op=1 due=2ms
+        2ms end
+            poll for=0ms
+        2ms begin #2 read handle=2 ready=1ms
+            source 2 "/b"
+        5ms sink 2 200
+            end
+        5ms begin #3 timers ready=2ms
+            end
+        5ms begin #4 timer op=1 ready=2ms
+            micro #5 promise from=1
+        6ms sink 1 200
+            end
+    "#;
+    let fast = |scenario: &mut Scenario, _: &Components| scenario.work.native = 0.5;
+    check(drawing, "/a 6ms, /b 4ms", fast, "/a 3ms, /b 1.5ms");
+}
+
+#[test]
 fn a_job_that_was_not_done_when_the_kernel_told_of_a_wake_up_comes_with_it() {
     // The wake-up is there at 4 ms; what it was for was taken before, and this was done at 5 ms.
     let drawing = r#"
