@@ -23,13 +23,45 @@ export function cellsIn(folder) {
   return services;
 }
 
-/** Of several folders `{arms, folder}` by service, which is taken from the last that has it. */
+/** Of several folders `{arms, folders}` by service, which is taken from the last that has it. */
 export function cellsInAll(folders) {
   return new Map(
     folders.flatMap((folder) => {
-      return [...cellsIn(folder)].map(([service, arms]) => [service, { arms, folder }]);
+      return [...cellsIn(folder)].map(([service, arms]) => [service, { arms, folders: [folder] }]);
     }),
   );
+}
+
+/**
+ * The same of all rounds of all folders, as of one run that was made in parts. Throws where they
+ * were made otherwise than each other, or two have the same round: its number is its seed.
+ */
+export function cellsTogether(folders) {
+  const [first, ...others] = folders.map(settingsOf);
+  const unlike = others.findIndex((one) => one !== first);
+  if (unlike !== -1) {
+    throw new Error(`${folders[unlike + 1]} has other settings than ${folders[0]}`);
+  }
+  const services = new Map();
+  for (const [service, arms] of folders.flatMap((folder) => [...cellsIn(folder)])) {
+    const { arms: all } = services.get(service) ?? { arms: new Map() };
+    services.set(service, { arms: all, folders });
+    for (const [arm, cells] of arms) {
+      const before = all.get(arm) ?? [];
+      const twice = cells.find(({ round }) => before.some((one) => one.round === round));
+      if (twice !== undefined) {
+        throw new Error(`two folders have round ${twice.round} of ${service}`);
+      }
+      all.set(arm, [...before, ...cells]);
+    }
+  }
+  return services;
+}
+
+/** How rounds were made, but for when and where. */
+function settingsOf(folder) {
+  const { host: _, ...settings } = JSON.parse(readFileSync(join(folder, 'about.json'), 'utf8'));
+  return JSON.stringify(settings);
 }
 
 /** Latencies of all these cells together. */

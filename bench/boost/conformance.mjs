@@ -17,10 +17,10 @@ export const LIVE = {
  * result, live, predicted, tails}`, of each tail `{percentile, ratio, isWithin}`. `ratio` is
  * the predicted one, null where nothing was replayed or run; `isWithin` is undefined where live
  * rounds are too few for an interval. `at` is where `live` percentiles were measured: as the `load`
- * saw them, or at the `service`, of which older runs have none.
+ * saw them, or at the `service`, of which older runs have none. Predictions are of `folders`.
  */
-export async function conformance(services, folder, at = 'load') {
-  const predict = predictions(folder);
+export async function conformance(services, folders, at = 'load') {
+  const predict = predictions(...folders);
   const cells = services.flatMap(([service, results]) => {
     const driven = [...results].filter(([arm]) => ARMS[arm].policy !== BASE_POLICY);
     return driven.map(([arm, result]) => ({ service, arm, result }));

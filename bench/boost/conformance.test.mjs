@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { BASE } from './arms.mjs';
-import { cellsIn } from './cells.mjs';
+import { cellsTogether } from './cells.mjs';
 import { compared } from './compared.mjs';
 import { byRoundsOfScheme, byScheme, conformance, offByRound } from './conformance.mjs';
 
@@ -22,6 +22,8 @@ const ALL_FOUR = fileURLToPath(new URL('../runs/2026-11-28-boost-15', import.met
 const IN_TURNS = fileURLToPath(new URL('../runs/2026-11-29-boost-19', import.meta.url));
 /** Likewise, with hooks on promises in all of them, and four policies, in three rounds. */
 const HOOKED = fileURLToPath(new URL('../runs/2026-11-29-boost-22', import.meta.url));
+/** Five rounds more of the same. */
+const HOOKED_MORE = fileURLToPath(new URL('../runs/2026-11-29-boost-23', import.meta.url));
 
 test('what is not what came live is told', () => {
   const one = (service, told, live) => ({
@@ -105,6 +107,16 @@ test('in the mean of rounds none has more to say for a longer tail', () => {
   assert.equal(of([one('a', [0.5], [0.5])]).isWithin, undefined);
 });
 
+test('rounds are put together of runs that were made alike, each once', () => {
+  const arms = [...cellsTogether([HOOKED, HOOKED_MORE]).values()].map(({ arms }) => arms);
+  assert.equal(arms.length, 4);
+  for (const cells of arms.flatMap((one) => [...one.values()])) {
+    assert.deepEqual(cells.map(({ round }) => round).sort(), [1, 2, 3, 4, 5, 6, 7, 8]);
+  }
+  assert.throws(() => cellsTogether([HOOKED, HOOKED]), /two folders have round 1 of/);
+  assert.throws(() => cellsTogether([HOOKED, IN_TURNS]), /boost-19 has other settings than/);
+});
+
 /** What is predicted and came live, by service and arm. */
 let kept;
 
@@ -112,14 +124,15 @@ before(async () => {
   kept = await foundIn(KEPT);
 });
 
-async function foundIn(folder, at) {
+async function foundIn(run, at) {
+  const folders = [run].flat();
   const services = [];
-  for (const [service, arms] of cellsIn(folder)) {
+  for (const [service, { arms }] of cellsTogether(folders)) {
     const results = new Map();
     for (const [arm, cells] of arms) results.set(arm, await compared(arms.get(BASE), cells));
     services.push([service, results]);
   }
-  return (await conformance(services, folder, at)).filter(({ predicted }) => predicted !== null);
+  return (await conformance(services, folders, at)).filter(({ predicted }) => predicted !== null);
 }
 
 function keptOf(names) {
@@ -217,6 +230,29 @@ test('with hooks on promises in all p99 is near what comes in the mean, and by r
     assert.equal(isWithin, undefined);
     assert.ok(Math.abs(predicted - live) < 0.055, `${arm}: ${predicted}, ${live}`);
   }
+});
+
+test('of eight rounds with hooks in all both tails come as predicted in their mean', async () => {
+  const of = async (runs) => byRoundsOfScheme(await foundIn(runs, 'service'), 'service');
+  for (const runs of [HOOKED_MORE, [HOOKED, HOOKED_MORE]]) {
+    const schemes = await of(runs);
+    assert.equal(schemes.length, 8);
+    for (const one of schemes) assert.equal(one.isWithin, true, JSON.stringify(one));
+  }
+  const all = await foundIn([HOOKED, HOOKED_MORE], 'service');
+  assertEnergies(all, 0.0125);
+  for (const one of p99Of(all)) {
+    // An interval that holds nearly anything would say nothing.
+    assert.ok(one.isWithin && one.high - one.low < 0.18, JSON.stringify(one));
+  }
+  const outside = all.filter(({ tails }) =>
+    tails.some((one) => one.percentile === 99 && !one.isWithin),
+  );
+  assert.deepEqual(outside.map(({ service, arm }) => `${service} ${arm}`).sort(), [
+    'postgres combined-untuned',
+    'postgres deadline-untuned',
+    'postgres queue-boost',
+  ]);
 });
 
 test('in the mean of rounds it is known which figures are not as predicted', async () => {

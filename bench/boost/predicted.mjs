@@ -81,11 +81,12 @@ function roundsOf(pairs) {
 
 /**
  * A function of service and arm: `{recordings, energy, percentiles, byRound}`, percentiles as
- * `compared` has them; null where nothing was replayed.
+ * `compared` has them; null where nothing was replayed. Of several folders it is of what all have,
+ * which are rounds of one run made in parts (`cellsTogether`).
  */
-export function predictions(folder) {
-  const answers = answersOf(folder);
-  const isAlike = alikeIn(folder);
+export function predictions(...folders) {
+  const answers = folders.flatMap(answersOf);
+  const isAlike = alikeIn(folders[0]);
   /** The base of a recording: itself, or the other of its round, where that has other flags. */
   const baseOf = ({ service, kind, round, answer }) => {
     if (kind === 'plain' || isAlike(service)) return answer;

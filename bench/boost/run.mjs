@@ -2,9 +2,9 @@
 // load, a fresh seeded server for each arm of each round.
 //
 //   node --single-threaded-gc bench/boost/run.mjs [--first-round 1] [--rounds 10]
-//     [--requests 50000] [--services cpu,redis,…] [--arms gc-boost,…] [--latency 20us] [--workers 0]
-//     [--tuned=--flag] [--seconds-max S] [--node PATH] [--out DIR] [--scratch DIR] [--one-service]
-//     [--utilisation 0.475] [--promise-hooks]
+//     [--requests 50000] [--services cpu,redis,…] [--arms gc-boost,…] [--latency 20us]
+//     [--workers 0] [--tuned=--flag] [--seconds-max S] [--node PATH] [--out DIR] [--scratch DIR]
+//     [--one-service] [--utilisation 0.475] [--promise-hooks]
 //
 // Needs root (real-time threads) and two CPUs: the servers on one, load and databases on the other.
 // With `--one-service` there is one server for all arms, which has their policies in turns.

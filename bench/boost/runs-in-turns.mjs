@@ -1,7 +1,8 @@
 // What several runs of `run.mjs --one-service` say together of ours beside Combined: the rounds of
 // one setting under one load, which were made on different days, or in parts. That they have one is
 // for who asks to know: a run keeps a policy as it was written, and defaults change. Of settings
-// that differ it says what ours has by Combined, whichever it was.
+// that differ it says what ours has by Combined, whichever it was. A
+// Combined that a run had twice is compared as both.
 //
 // Each round's ratio counts once, whichever run it is of, and intervals are Student's t: rounds of
 // one run tell nothing of how runs differ, so what all of them say is less than what one promises.
@@ -12,15 +13,16 @@ import { COMBINED, OURS } from './arms.mjs';
 import { FIGURES, ratiosByRound, ratioText, studentOfRounds } from './by-round.mjs';
 import { cellsIn } from './cells.mjs';
 
-/** Of a run by service the ratios of a figure, of ours by Combined; throws where one is missing. */
+/** Of a run by service the ratios of a figure, of ours by those of `theirs` that it has. */
 function ratiosOf({ run, cells }, figure, theirs) {
   return new Map(
     [...cells].map(([service, arms]) => {
       const ours = OURS.find((names) => names.every((name) => arms.has(name)));
-      if (ours === undefined || !theirs.every((name) => arms.has(name))) {
-        throw new Error(`${run} has no ours beside ${theirs.join(' and ')} on ${service}`);
+      const there = theirs.filter((name) => arms.has(name));
+      if (ours === undefined || there.length === 0) {
+        throw new Error(`${run} has no ours beside ${theirs.join(' or ')} on ${service}`);
       }
-      return [service, ratiosByRound(arms, figure, ours, theirs)];
+      return [service, ratiosByRound(arms, figure, ours, there)];
     }),
   );
 }
@@ -48,12 +50,18 @@ function tell(title, services, theirs) {
 
 const runs = process.argv.slice(2).map((run) => ({ run, cells: cellsIn(run) }));
 const services = [...together(runs, Object.values(FIGURES)[0], COMBINED).keys()].sort();
+const areTwice = runs.every(({ cells }) => {
+  return [...cells.values()].every((arms) => COMBINED.every((name) => arms.has(name)));
+});
+const title = `ours by Combined${areTwice ? ' (both)' : ''}`;
 head('', 'rounds', ...Object.keys(FIGURES));
-tell('ours by Combined (both)', services, COMBINED);
-tell('ours by the first Combined alone', services, [COMBINED[0]]);
-tell('ours by the second Combined alone', services, [COMBINED[1]]);
-for (const service of services) tell(`${service}: ours by Combined (both)`, [service], COMBINED);
+tell(title, services, COMBINED);
+if (areTwice) {
+  tell('ours by the first Combined alone', services, [COMBINED[0]]);
+  tell('ours by the second Combined alone', services, [COMBINED[1]]);
+}
+for (const service of services) tell(`${service}: ${title}`, [service], COMBINED);
 for (const service of services) {
   const others = services.filter((one) => one !== service);
-  tell(`without ${service}: ours by Combined (both)`, others, COMBINED);
+  tell(`without ${service}: ${title}`, others, COMBINED);
 }

@@ -3,16 +3,18 @@
 // beside, of all; their intervals are from a paired bootstrap over rounds (as `bobtail tune` has
 // them); energies are modelled.
 //
-//   node bench/boost/tables.mjs bench/runs/2026-11-21-boost…
+//   node bench/boost/tables.mjs [--together] bench/runs/2026-11-21-boost…
 //
-// Of several folders a service is taken from the last that has it.
+// Of several folders a service is taken from the last that has it; with `--together` their rounds
+// are those of one run that was made in parts.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { head, row } from '../harness/printed-table.mjs';
-import { mean, medianInterval } from '../harness/statistics.mjs';
+import { mean, medianInterval, quartiles } from '../harness/statistics.mjs';
 import { ARMS, BASE, SERVICES } from './arms.mjs';
-import { cellsInAll, energyOf } from './cells.mjs';
+import { cellsInAll, cellsTogether, energyOf } from './cells.mjs';
 import { compared, TAILS } from './compared.mjs';
 import { byRoundsOfScheme, byScheme, conformance, LIVE, offByRound } from './conformance.mjs';
 
@@ -39,7 +41,10 @@ const ALIKE = [
   ['combined-untuned', 'deadline-untuned'],
 ];
 
-const folders = process.argv.slice(2);
+const { values, positionals: folders } = parseArgs({
+  options: { together: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
 
 /** Per cent less, of a ratio. */
 const percent = (ratio) => ((1 - ratio) * 100).toFixed(0);
@@ -61,9 +66,8 @@ function reductionOfAll({ ofAllTurns }, percentile) {
 function typicalReduction({ byRound }, tail) {
   const ratios = byRound.map((one) => one[TAILS.indexOf(tail)]).filter((ratio) => ratio !== null);
   if (ratios.length === 0) return '–';
-  ratios.sort((a, b) => a - b);
-  const at = (share) => ratios[Math.round(share * (ratios.length - 1))];
-  return `${percent(at(0.5))} % (${percent(at(0.75))}–${percent(at(0.25))})`;
+  const { median, low, high } = quartiles(ratios);
+  return `${percent(median)} % (${percent(high)}–${percent(low)})`;
 }
 
 function ms(histogram, percentile) {
@@ -213,8 +217,8 @@ async function conformanceTables(told) {
 async function conformanceTable(told, at, title) {
   const found = [];
   for (const [service, results] of told) {
-    const { folder } = services.get(service);
-    const cells = await conformance([[service, results]], folder, at);
+    const { folders } = services.get(service);
+    const cells = await conformance([[service, results]], folders, at);
     found.push(...cells.filter(({ live }) => live.length > 0));
   }
   if (found.every(({ predicted }) => predicted === null)) return;
@@ -294,7 +298,7 @@ function tellAbout(folder) {
 folders.forEach(tellAbout);
 const single = [];
 const clusters = [];
-const services = cellsInAll(folders);
+const services = (values.together ? cellsTogether : cellsInAll)(folders);
 for (const [service, { arms }] of services) {
   if (!arms.has(BASE)) continue;
   const results = await serviceTable(service, arms);
