@@ -4,19 +4,29 @@
 //! What was long ago says little of a service whose load changes, and the part over a fixed window
 //! needs that window kept: old time fades instead.
 
-/// So much time counts, older time less and less: twice this is halved.
-const WINDOW_NS: f64 = 1e9;
 /// Before so much time nothing is told.
 const ENOUGH_NS: f64 = 100e6;
 
 /// See the module.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct RecentPart {
+    /// So much time counts, older time less and less: twice this is halved.
+    window_ns: f64,
     all_ns: f64,
     so_ns: f64,
 }
 
 impl RecentPart {
+    /// Of the last `window_ns` or so.
+    pub(crate) fn new(window_ns: f64) -> Self {
+        let (all_ns, so_ns) = (0.0, 0.0);
+        Self {
+            window_ns,
+            all_ns,
+            so_ns,
+        }
+    }
+
     /// So much time passed, in which it was so or not.
     pub(crate) fn add(&mut self, time_ns: u64, is_so: bool) {
         let time_ns = time_ns as f64;
@@ -24,8 +34,8 @@ impl RecentPart {
         if is_so {
             self.so_ns += time_ns;
         }
-        if self.all_ns > 2.0 * WINDOW_NS {
-            let left = WINDOW_NS / self.all_ns;
+        if self.all_ns > 2.0 * self.window_ns {
+            let left = self.window_ns / self.all_ns;
             self.all_ns *= left;
             self.so_ns *= left;
         }
@@ -43,7 +53,7 @@ mod tests {
 
     #[test]
     fn it_is_told_when_enough_has_passed_and_forgotten_after_a_while() {
-        let mut part = RecentPart::default();
+        let mut part = RecentPart::new(1e9);
         part.add(40_000_000, true);
         assert_eq!(part.get(), None);
         part.add(120_000_000, false);

@@ -13,6 +13,8 @@ use crate::speed::Speed;
 
 /// How much faster the paper's peak is than its base (VEE'19, section 6: 4.0 and 2.6 GHz).
 const SPEED_UP: f64 = 4.0 / 2.6;
+/// What it would boost is told of the work of so much time.
+const BOOSTED_WINDOW_NS: f64 = 1e9;
 
 /// See the module.
 #[derive(Debug, Clone)]
@@ -41,7 +43,7 @@ impl Shadow {
         Self {
             combined: combined.start(lever),
             hold_ns: combined.gc.hold_ns.max(combined.queue.hold_ns),
-            boosted: RecentPart::default(),
+            boosted: RecentPart::new(BOOSTED_WINDOW_NS),
             last: Looked {
                 now_ns: 0,
                 collects: false,

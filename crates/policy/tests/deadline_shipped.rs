@@ -3,9 +3,10 @@
 //!
 //! A line is a row of turns: `8ms` is one that is as long, `20*350us` are twenty, `mark:10ms` is
 //! one in which such a collection begins after 0.2 ms and takes the rest, which is as long. After
-//! one with a `~` the loop waits for 0.5 ms. Right of the bar is, for each, the age from which on
-//! it was boosted, `-` if it was not; with nothing there the loop is only learnt. `300 x` does the
-//! line as often. Looks are 0.2 ms apart, and each turn is one event.
+//! one with a `~` the loop waits for 0.5 ms, with more for as much of each. Right of the bar is,
+//! for each, the age from which on it was boosted, `-` if it was not; with nothing there the loop
+//! is only learnt. `300 x` does the line as often. Looks are 0.2 ms apart, and each turn is one
+//! event.
 
 use bobtail_policy::{
     Collection, CollectionKind, Decider, LeverFacts, LoopTotals, Policy, Reading, Speed,
@@ -26,7 +27,7 @@ struct Turns {
     count: u32,
     collection: Option<CollectionKind>,
     long_ns: u64,
-    has_wait: bool,
+    waits: usize,
 }
 
 impl Turns {
@@ -43,7 +44,7 @@ impl Turns {
                 other => panic!("collection {other}"),
             }),
             long_ns: before_ns + ns(long.trim_end_matches('~')),
-            has_wait: long.ends_with('~'),
+            waits: long.matches('~').count(),
         }
     }
 }
@@ -97,10 +98,10 @@ impl Loop {
         self.now_ns = begin_ns + long_ns;
         self.totals.events += 1;
         self.totals.events_ns += long_ns;
-        if turns.has_wait {
+        for wait in 1..=turns.waits as u64 {
             self.now_ns += WAIT_NS;
             if self.is_boosted(0, None) {
-                boosted.push(long_ns + WAIT_NS);
+                boosted.push(long_ns + wait * WAIT_NS);
             }
         }
         boosted
@@ -213,6 +214,24 @@ fn where_the_longest_turns_are_all_alike_it_keeps_to_what_it_may_spend() {
         (OF_COMBINED.0 * combined..OF_COMBINED.1 * combined + look).contains(&ours),
         "{ours} for {combined}"
     );
+}
+
+#[test]
+fn of_a_loop_that_has_little_to_do_it_boosts_nearly_as_much_as_combined() {
+    // It works for 16 ms, and then waits for half of one after each of 21 turns: for 0.6, 0.28 and
+    // 0.11 of the time, of which the last two are less than 0.4.
+    for (waits, part) in [(1, 0.85), (4, 0.897), (12, 0.958)] {
+        let after = "~".repeat(waits);
+        let line = format!("1000 x 20*400us{after} 8ms{after} |");
+        let [ours, combined] = ["deadline", "combined"].map(|one| part_once_known(one, &line));
+        // As above each boost is a look more or less.
+        let look = 0.5 * LOOK_NS as f64 / 8e6;
+        let most = part * combined;
+        assert!(
+            (most..most + look).contains(&ours),
+            "{ours} for {combined}, {waits} waits"
+        );
+    }
 }
 
 /// The part of the work that is boosted, once it is known, of a loop that never waits and of whose
