@@ -82,11 +82,15 @@ fn is_of_more(seen: &Seen, ready_ns: Ns) -> bool {
     seen.ended.kind == LoopKind::Read && seen.polled_ns > 0 && ready_ns > seen.polled_ns
 }
 
+/// Between libuv's look at its clock at the end of a turn (`uv_run`), for which there is no stamp,
+/// and that of asking the kernel again lie some tenths of a microsecond. What was due longer before
+/// and did not run waited for another timer, and waits for less where that is faster.
+const TURN_ENDS_NS: Ns = 10_000;
+
 /// libuv counts whole milliseconds and asks the kernel to wake it in so many of them, so a timer
 /// that wakes the loop does so up to one later than it was due. One that was due in the turn before
 /// and did not run there was set since, by a clock that libuv had read before. And one that became
-/// due while that turn ended did so after libuv had read the clock for its timers, which no stamp
-/// tells: the next is when the loop asks the kernel again.
+/// due while that turn ended (`TURN_ENDS_NS`) did so after libuv had read the clock for its timers.
 fn late_timers(of_turn: &[Seen], ready_ns: &mut [Ns]) {
     let Some(first) = of_turn.first() else { return };
     let polled = of_turn.iter().zip(ready_ns.iter());
@@ -100,7 +104,9 @@ fn late_timers(of_turn: &[Seen], ready_ns: &mut [Ns]) {
         }
         if seen.ended.kind == LoopKind::Timers && *due_ns <= seen.polled_before_ns {
             *due_ns = seen.polled_ns.min(seen.ended.begin_ns);
-        } else if seen.ended.kind == LoopKind::Timers && *due_ns <= first.free_ns {
+        }
+        let since_ns = first.free_ns.checked_sub(*due_ns);
+        if seen.ended.kind == LoopKind::Timers && since_ns.is_some_and(|ns| ns < TURN_ENDS_NS) {
             *due_ns = (first.free_ns + 1).min(seen.ended.begin_ns);
         }
         // Those of Node run when the one of libuv does that stands for all of them.
