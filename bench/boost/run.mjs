@@ -81,6 +81,11 @@ if (!(utilisation > 0 && utilisation < 1)) {
   process.stderr.write(`--utilisation is ${values.utilisation}, not between 0 and 1\n`);
   process.exit(64);
 }
+const firstRound = Number(values['first-round']);
+if (!(Number.isInteger(firstRound) && firstRound >= 1)) {
+  process.stderr.write(`--first-round is ${values['first-round']}, not a number of 1 or more\n`);
+  process.exit(64);
+}
 /** All arms have one server. */
 const isOneService = values['one-service'];
 const isHooked = values['promise-hooks'];
@@ -143,7 +148,6 @@ async function run(databases) {
 async function takeRounds(context) {
   const arms = armsOf(values.arms.split(','));
   describe();
-  const firstRound = Number(values['first-round']);
   for (let round = firstRound; round < firstRound + Number(values.rounds); round += 1) {
     for (const service of services) {
       const path = join(values.out, 'rounds', `${nameOf(service)}-${round}.jsonl`);

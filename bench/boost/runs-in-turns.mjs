@@ -1,8 +1,8 @@
 // What several runs of `run.mjs --one-service` say together of ours beside Combined: the rounds of
 // one setting under one load, which were made on different days, or in parts. That they have one is
 // for who asks to know: a run keeps a policy as it was written, and defaults change. Of settings
-// that differ it says what ours has by Combined, whichever it was. A
-// Combined that a run had twice is compared as both.
+// that differ it says what ours has by Combined, whichever it was. A Combined that a run had twice
+// is compared as both.
 //
 // Each round's ratio counts once, whichever run it is of, and intervals are Student's t: rounds of
 // one run tell nothing of how runs differ, so what all of them say is less than what one promises.

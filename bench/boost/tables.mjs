@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { head, row } from '../harness/printed-table.mjs';
-import { mean, medianInterval, quartiles } from '../harness/statistics.mjs';
+import { mean, medianInterval } from '../harness/statistics.mjs';
 import { ARMS, BASE, SERVICES } from './arms.mjs';
 import { cellsInAll, cellsTogether, energyOf } from './cells.mjs';
 import { compared, TAILS } from './compared.mjs';
@@ -66,8 +66,9 @@ function reductionOfAll({ ofAllTurns }, percentile) {
 function typicalReduction({ byRound }, tail) {
   const ratios = byRound.map((one) => one[TAILS.indexOf(tail)]).filter((ratio) => ratio !== null);
   if (ratios.length === 0) return '–';
-  const { median, low, high } = quartiles(ratios);
-  return `${percent(median)} % (${percent(high)}–${percent(low)})`;
+  ratios.sort((a, b) => a - b);
+  const at = (share) => ratios[Math.round(share * (ratios.length - 1))];
+  return `${percent(at(0.5))} % (${percent(at(0.75))}–${percent(at(0.25))})`;
 }
 
 function ms(histogram, percentile) {
