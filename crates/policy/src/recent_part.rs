@@ -19,11 +19,10 @@ pub(crate) struct RecentPart {
 impl RecentPart {
     /// Of the last `window_ns` or so.
     pub(crate) fn new(window_ns: f64) -> Self {
-        let (all_ns, so_ns) = (0.0, 0.0);
         Self {
             window_ns,
-            all_ns,
-            so_ns,
+            all_ns: 0.0,
+            so_ns: 0.0,
         }
     }
 

@@ -146,9 +146,9 @@ fn timers_keep_their_time() {
     check(drawing, "/a 9ms", io, "/a 8.5ms");
 }
 
-#[test]
-fn a_timer_that_is_due_while_another_runs_waits_for_the_next_turn() {
-    let drawing = r#"
+/// A timer is due at 14 ms, while another runs; what the loop does from 19 ms on.
+fn while_another_runs(later: &str) -> String {
+    let until_then = r#"
         open 1 server
         open 2 server
         0ms  begin #1 read handle=1 ready=0ms
@@ -164,40 +164,36 @@ fn a_timer_that_is_due_while_another_runs_waits_for_the_next_turn() {
              source 2 "/b"
         19ms sink 2 200
              end
+    "#;
+    format!("{until_then}{later}")
+}
+
+#[test]
+fn a_timer_that_is_due_while_another_runs_waits_for_the_next_turn() {
+    let drawing = &while_another_runs(
+        r#"
         19ms begin #4 timer op=2 ready=14ms
              micro #5 promise from=1
         20ms sink 1 200
              end
-    "#;
+    "#,
+    );
     let fast = |scenario: &mut Scenario, _: &Components| scenario.work.native = 0.5;
     check(drawing, "/a 20ms, /b 7ms", fast, "/a 15ms, /b 2.5ms");
 }
 
 #[test]
 fn timers_of_node_that_are_due_while_another_runs_wait_for_as_long_as_that_does() {
-    let drawing = r#"
-        open 1 server
-        open 2 server
-        0ms  begin #1 read handle=1 ready=0ms
-             source 1 "/a"
-             register timer op=1 due=10ms
-             register timer op=2 due=14ms
-             end
-             poll for=10ms
-        10ms begin #2 timer op=1 ready=10ms
-        18ms end
-             poll for=0ms
-        18ms begin #3 read handle=2 ready=12ms
-             source 2 "/b"
-        19ms sink 2 200
-             end
+    let drawing = &while_another_runs(
+        r#"
         19ms begin #4 timers ready=14ms
              end
         19ms begin #5 timer op=2 ready=14ms
              micro #6 promise from=1
         20ms sink 1 200
              end
-    "#;
+    "#,
+    );
     let fast = |scenario: &mut Scenario, _: &Components| scenario.work.native = 0.5;
     check(drawing, "/a 20ms, /b 7ms", fast, "/a 15ms, /b 2.5ms");
 }
