@@ -57,6 +57,12 @@ export const ARMS = {
     label: 'Combined again (A/A, without tuning)',
     isExtra: true,
   },
+  // The paper does not say how long a boost lasts; ours lasts a millisecond at least.
+  'combined-free': {
+    policy: 'combined:hold=0ns,gc-hold=0ns',
+    label: 'Combined without a hold (without tuning)',
+    isExtra: true,
+  },
   'deadline-untuned': {
     policy: 'deadline',
     label: 'deadline (ours, without tuning)',

@@ -38,7 +38,7 @@ export function cellsInAll(folders) {
  */
 export function cellsTogether(folders) {
   const [first, ...others] = folders.map(settingsOf);
-  const unlike = others.findIndex((one) => one !== first);
+  const unlike = others.findIndex((one) => !areAlike(first, one));
   if (unlike !== -1) {
     throw new Error(`${folders[unlike + 1]} has other settings than ${folders[0]}`);
   }
@@ -58,10 +58,18 @@ export function cellsTogether(folders) {
   return services;
 }
 
-/** How rounds were made, but for when and where. */
+/** How rounds were made, but for when and where; of each service the flags of its tuned arms. */
 function settingsOf(folder) {
-  const { host: _, ...settings } = JSON.parse(readFileSync(join(folder, 'about.json'), 'utf8'));
-  return JSON.stringify(settings);
+  const about = JSON.parse(readFileSync(join(folder, 'about.json'), 'utf8'));
+  const { host: _, tuned, ...settings } = about;
+  return { tuned, settings: JSON.stringify(settings) };
+}
+
+/** Whether rounds were made alike, of the services that both have. */
+function areAlike(one, other) {
+  const both = Object.keys(one.tuned).filter((service) => other.tuned[service] !== undefined);
+  const isTunedAlike = both.every((service) => one.tuned[service] === other.tuned[service]);
+  return one.settings === other.settings && isTunedAlike;
 }
 
 /** Latencies of all these cells together. */

@@ -24,6 +24,7 @@ const IN_TURNS = fileURLToPath(new URL('../runs/2026-11-29-boost-19', import.met
 const HOOKED = fileURLToPath(new URL('../runs/2026-11-29-boost-22', import.meta.url));
 /** Five rounds more of the same. */
 const HOOKED_MORE = fileURLToPath(new URL('../runs/2026-11-29-boost-23', import.meta.url));
+const OF_POSTGRES = fileURLToPath(new URL('../runs/2026-11-30-boost-24', import.meta.url));
 
 test('what is not what came live is told', () => {
   const one = (service, told, live) => ({
@@ -113,6 +114,9 @@ test('rounds are put together of runs that were made alike, each once', () => {
   for (const cells of arms.flatMap((one) => [...one.values()])) {
     assert.deepEqual(cells.map(({ round }) => round).sort(), [1, 2, 3, 4, 5, 6, 7, 8]);
   }
+  // Of one service alone.
+  const { arms: more } = cellsTogether([HOOKED, OF_POSTGRES]).get('postgres');
+  assert.equal(more.get(BASE).length, 3 + 8);
   assert.throws(() => cellsTogether([HOOKED, HOOKED]), /two folders have round 1 of/);
   assert.throws(() => cellsTogether([HOOKED, IN_TURNS]), /boost-19 has other settings than/);
 });
@@ -252,6 +256,24 @@ test('of eight rounds with hooks in all both tails come as predicted in their me
     'postgres combined-untuned',
     'postgres deadline-untuned',
     'postgres queue-boost',
+  ]);
+});
+
+test('of sixteen rounds of postgres it is known what is not as predicted', async () => {
+  const eight = await foundIn(OF_POSTGRES, 'service');
+  const all = await foundIn([HOOKED, HOOKED_MORE, OF_POSTGRES], 'service');
+  const sixteen = all.filter(({ service }) => service === 'postgres');
+  const outside = [eight, sixteen, all].map((found) => {
+    const schemes = byRoundsOfScheme(found, 'service');
+    assert.equal(schemes.length, 8);
+    return schemes.flatMap(({ isWithin, arm, percentile }) =>
+      isWithin ? [] : [`${arm} ${percentile}`],
+    );
+  });
+  assert.deepEqual(outside, [
+    ['gc-boost 99.9', 'gc-boost 99'],
+    ['queue-boost 99'],
+    ['gc-boost 99'],
   ]);
 });
 

@@ -8,8 +8,12 @@
 // one run tell nothing of how runs differ, so what all of them say is less than what one promises.
 //
 //   node bench/boost/runs-in-turns.mjs bench/runs/2026-11-29-boost-18 …-boost-19
+//   node bench/boost/runs-in-turns.mjs --by combined-free RUN…
+//
+// With `--by` it is compared with that arm, and not with Combined.
+import { parseArgs } from 'node:util';
 import { head, row } from '../harness/printed-table.mjs';
-import { COMBINED, OURS } from './arms.mjs';
+import { ARMS, armsOf, COMBINED, OURS } from './arms.mjs';
 import { FIGURES, ratiosByRound, ratioText, studentOfRounds } from './by-round.mjs';
 import { cellsIn } from './cells.mjs';
 
@@ -48,20 +52,26 @@ function tell(title, services, theirs) {
   row(title, told[0].rounds, ...told.map((one) => `${ratioText(one)}, less in ${one.less}`));
 }
 
-const runs = process.argv.slice(2).map((run) => ({ run, cells: cellsIn(run) }));
-const services = [...together(runs, Object.values(FIGURES)[0], COMBINED).keys()].sort();
+const { values, positionals } = parseArgs({
+  options: { by: { type: 'string' } },
+  allowPositionals: true,
+});
+const theirs = values.by === undefined ? COMBINED : armsOf([values.by]).map(({ name }) => name);
+const runs = positionals.map((run) => ({ run, cells: cellsIn(run) }));
+const services = [...together(runs, Object.values(FIGURES)[0], theirs).keys()].sort();
 const areTwice = runs.every(({ cells }) => {
   return [...cells.values()].every((arms) => COMBINED.every((name) => arms.has(name)));
 });
-const title = `ours by Combined${areTwice ? ' (both)' : ''}`;
+const combined = `Combined${areTwice ? ' (both)' : ''}`;
+const title = `ours by ${values.by === undefined ? combined : ARMS[values.by].label}`;
 head('', 'rounds', ...Object.keys(FIGURES));
-tell(title, services, COMBINED);
-if (areTwice) {
+tell(title, services, theirs);
+if (areTwice && values.by === undefined) {
   tell('ours by the first Combined alone', services, [COMBINED[0]]);
   tell('ours by the second Combined alone', services, [COMBINED[1]]);
 }
-for (const service of services) tell(`${service}: ${title}`, [service], COMBINED);
+for (const service of services) tell(`${service}: ${title}`, [service], theirs);
 for (const service of services) {
   const others = services.filter((one) => one !== service);
-  tell(`without ${service}: ${title}`, others, COMBINED);
+  tell(`without ${service}: ${title}`, others, theirs);
 }

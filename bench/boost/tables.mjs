@@ -3,10 +3,10 @@
 // beside, of all; their intervals are from a paired bootstrap over rounds (as `bobtail tune` has
 // them); energies are modelled.
 //
-//   node bench/boost/tables.mjs [--together] bench/runs/2026-11-21-boost…
+//   node bench/boost/tables.mjs [--together] [--services redis,…] bench/runs/2026-11-21-boost…
 //
 // Of several folders a service is taken from the last that has it; with `--together` their rounds
-// are those of one run that was made in parts.
+// are those of one run that was made in parts; with `--services` the tables are of these alone.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -42,7 +42,7 @@ const ALIKE = [
 ];
 
 const { values, positionals: folders } = parseArgs({
-  options: { together: { type: 'boolean', default: false } },
+  options: { together: { type: 'boolean', default: false }, services: { type: 'string' } },
   allowPositionals: true,
 });
 
@@ -300,8 +300,12 @@ folders.forEach(tellAbout);
 const single = [];
 const clusters = [];
 const services = (values.together ? cellsTogether : cellsInAll)(folders);
+const asked = values.services?.split(',');
+for (const name of asked ?? []) {
+  if (!services.has(name)) throw new Error(`no ${name}; there are ${[...services.keys()]}`);
+}
 for (const [service, { arms }] of services) {
-  if (!arms.has(BASE)) continue;
+  if (!arms.has(BASE) || asked?.includes(service) === false) continue;
   const results = await serviceTable(service, arms);
   (service.endsWith('-cluster') ? clusters : single).push([service, results]);
 }

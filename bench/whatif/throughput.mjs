@@ -1,6 +1,6 @@
 // How many requests a second of CPU time replays.
 //
-//   node bench/whatif/throughput.mjs --out DIR RECORDING…
+//   node bench/whatif/throughput.mjs --out DIR [--kinds change,combined,…] RECORDING…
 //
 // One `whatif` reads the recording, replays it without a change and once for each component, and
 // then once for each scenario: so it is run with few and with many of the same scenario, in turns,
@@ -23,16 +23,18 @@ const ROUNDS = 5;
 /** What differs between scenarios of a kind is what does not matter: each is another. */
 const KINDS = {
   change: (n) => ['--set', `gc=0.${900 + n}`],
+  static: (n) => ['--policy', `static:3.${100 + n}`],
+  'gc-boost': (n) => ['--policy', `gc-boost:worth=1.${100 + n}`],
   'queue-boost': (n) => ['--policy', `queue-boost:k-length=2.${100 + n}`],
   combined: (n) => ['--policy', `combined:k-length=2.${100 + n}`],
-  deadline: (n) => ['--policy', `deadline:chance=0.${400 + n}`],
+  deadline: (n) => ['--policy', `deadline:chance=0.${300 + n}`],
   rubik: (n) => ['--policy', `rubik:tail=99.${800 + n}`],
   adrenaline: (n) => ['--policy', `adrenaline:tail=99.${100 + n}`],
   oracle: (n) => ['--policy', `oracle:energy=1.${100 + n}`],
 };
 
 const { values, positionals } = parseArgs({
-  options: { out: { type: 'string' } },
+  options: { out: { type: 'string' }, kinds: { type: 'string' } },
   allowPositionals: true,
 });
 if (values.out === undefined || positionals.length === 0) {
@@ -53,9 +55,12 @@ async function run(recording, scenario, count) {
   return { cpuMs: childrenMs() - beforeMs, answer };
 }
 
+const kinds = values.kinds?.split(',') ?? Object.keys(KINDS);
 const rows = [];
 for (const recording of positionals) {
-  for (const [kind, scenario] of Object.entries(KINDS)) {
+  for (const kind of kinds) {
+    const scenario = KINDS[kind];
+    if (scenario === undefined) throw new Error(`no ${kind}; there are ${Object.keys(KINDS)}`);
     const count = kind === 'oracle' ? MANY_OF_ORACLES : MANY;
     const msEach = [];
     let answered;

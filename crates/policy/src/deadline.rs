@@ -214,7 +214,8 @@ impl DeadlineDecider {
             // worked before, as much belongs to this turn as to each of the others.
             let before_ns = work_ns.saturating_sub(reading.head_ns) as f64;
             let share = work_ns as f64 / passed_ns.max(1) as f64;
-            let age_ns = reading.head_ns + (before_ns * share / (turns + 1) as f64) as u64;
+            let age_ns =
+                reading.head_ns + (before_ns * share / turns.saturating_add(1) as f64) as u64;
             self.since_ns = Some(now_ns.saturating_sub(age_ns));
         }
         let age_ns = self.since_ns.map(|since| now_ns.saturating_sub(since));

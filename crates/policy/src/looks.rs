@@ -44,6 +44,7 @@ impl Idle {
 /// What a look found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
+    /// When it looked, by the clock of the readings.
     pub now_ns: u64,
     /// When the policy wants to look again.
     pub again_ns: u64,

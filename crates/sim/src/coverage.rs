@@ -60,6 +60,10 @@ impl Coverage {
     }
 
     /// Refuses what would have to be guessed.
+    ///
+    /// # Errors
+    ///
+    /// What the recording lacks: requests, or too much of their history.
     pub fn check(&self) -> Result<(), Refusal> {
         let Self {
             requests,

@@ -53,6 +53,8 @@ const BUDGETS: RangeInclusive<f64> = 0.001..=100.0;
 const SHARED: &str = "shared";
 const OWN: &str = "own";
 const NONE: &str = "none";
+/// Loops that have a lever together.
+const LOOPS: RangeInclusive<u32> = 1..=1024;
 /// Latencies of levers that are taken.
 const LATENCIES_NS: RangeInclusive<u64> = 0..=1_000_000_000;
 const ROUTE: &str = "route:";
@@ -60,6 +62,10 @@ const RESOURCE: &str = "resource:";
 const OF_ROUTE: [&str; 5] = ["exec", "native", "gc", "jit", "ic"];
 
 /// Reads the changes of one scenario, with commas between them.
+///
+/// # Errors
+///
+/// What is unknown, out of range or said twice, with its place in the text.
 pub fn parse(text: &str, components: &Components) -> Result<Scenario, ExpressionError> {
     let mut scenario = Scenario::unchanged();
     let mut seen: Vec<String> = Vec::new();
@@ -74,7 +80,7 @@ pub fn parse(text: &str, components: &Components) -> Result<Scenario, Expression
         let mut changed = vec![parse.name.to_owned()];
         match parse.name {
             LATENCY => lever.latency_ns = parse.latency_ns(driver)?,
-            DOMAIN => lever.is_shared = parse.is_shared(driver)?,
+            DOMAIN => lever.domain_loops = parse.domain_loops(driver)?,
             BUDGET => budget = parse.budget(driver)?,
             LOOK => look_ns = parse.look_ns(driver)?,
             _ => changed = parse.apply(&mut scenario, components)?,

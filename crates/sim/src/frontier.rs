@@ -5,6 +5,9 @@
 
 use serde::Serialize;
 
+use crate::scenario::Scenario;
+use crate::what_if::Outcome;
+
 /// Tail against energy of every scheme of an answer, and who beats whom.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -35,9 +38,57 @@ pub struct FrontierPoint {
     pub lever: Option<u32>,
 }
 
+impl Frontier {
+    /// Tail against energy of the schemes. One under which the load is too much has no percentile.
+    pub(crate) fn of(
+        unchanged: &Outcome,
+        outcomes: &[Outcome],
+        scenarios: &[(String, Scenario)],
+    ) -> Option<Self> {
+        let point = |one: &Outcome, energy: f64| {
+            let tail = one.percentiles.first()?;
+            Some(FrontierPoint {
+                name: one.name.clone(),
+                // From 0, since minus 0 is another text.
+                reduction: 0.0 - tail.change,
+                reduction_interval: tail
+                    .change_interval
+                    .map(|[low, high]| [0.0 - high, 0.0 - low]),
+                energy,
+                beaten_by: None,
+                lever: None,
+            })
+        };
+        let driven = outcomes.iter().zip(scenarios);
+        let driven = driven.filter(|(_, (_, scenario))| scenario.changes_policy_alone());
+        let mut points: Vec<_> = driven
+            .filter_map(|(one, (_, scenario))| {
+                let lever = scenario
+                    .drive
+                    .as_ref()
+                    .map(|drive| (drive.lever, drive.budget, drive.look_ns));
+                Some((point(one, one.policy.as_ref()?.energy)?, lever))
+            })
+            .collect();
+        if points.is_empty() {
+            return None;
+        }
+        let base = FrontierPoint {
+            reduction_interval: None,
+            ..point(unchanged, 1.0)?
+        };
+        points.insert(0, (base, None));
+        mark(&mut points);
+        Some(Self {
+            percentile: unchanged.percentiles.first()?.percentile,
+            points: points.into_iter().map(|(one, _)| one).collect(),
+        })
+    }
+}
+
 /// Numbers the levers and marks who is beaten, among those with the same; it is none for who drives
 /// nothing, and is compared with all.
-pub(crate) fn mark<L: PartialEq + Copy>(points: &mut [(FrontierPoint, Option<L>)]) {
+fn mark<L: PartialEq + Copy>(points: &mut [(FrontierPoint, Option<L>)]) {
     let mut levers: Vec<L> = Vec::new();
     for (point, lever) in points.iter_mut() {
         point.lever = lever.map(|lever| {

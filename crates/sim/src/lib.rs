@@ -97,7 +97,7 @@ pub use prediction::Predicted;
 pub use refusal::Refusal;
 pub use replay::{AllReplayed, Ran, Replayed, replay, replay_all, replay_told};
 pub use scenario::{Scenario, WorkFactors};
-pub use scheme::{Drive, ReplayedLever, Scheme};
+pub use scheme::{ALL_LOOPS, Drive, ReplayedLever, Scheme};
 pub use sensitivity::Sensitivity;
 pub use shedding::{Closed, Shedding};
 pub use sweep::parse_each;

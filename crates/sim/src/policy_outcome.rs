@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::ahead::Aim;
 use crate::components::Components;
 use crate::ledger::Ledger;
-use crate::scheme::{Drive, Scheme};
+use crate::scheme::{ALL_LOOPS, Drive, Scheme};
 
 /// What a policy did with its lever.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -17,6 +17,8 @@ pub struct PolicyOutcome {
     pub latency_ns: u64,
     /// All loops have one lever.
     pub shared_domain: bool,
+    /// So many loops have one together; null for all.
+    pub domain_loops: Option<u32>,
     /// Share of the time that a loop works which looking may cost; null for any, and for who does
     /// not look.
     pub budget: Option<f64>,
@@ -94,7 +96,8 @@ impl PolicyOutcome {
         Self {
             policy: drive.scheme.to_string(),
             latency_ns: drive.lever.latency_ns,
-            shared_domain: drive.lever.is_shared,
+            shared_domain: drive.lever.domain_loops == ALL_LOOPS,
+            domain_loops: Some(drive.lever.domain_loops).filter(|loops| *loops != ALL_LOOPS),
             budget: drive.budget.filter(|_| looks),
             look_ns: looks.then_some(drive.look_ns),
             boosts: ledger.boosts.len() as u64,

@@ -95,6 +95,8 @@ fn replay_one(
     run.finish()
 }
 
+/// The latency of a request that was never answered.
+pub(crate) const UNANSWERED: u64 = u64::MAX;
 /// Has run elsewhere.
 const RAN: u32 = u32::MAX;
 const NEVER: Ns = Ns::MAX;
@@ -168,10 +170,12 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// [`UNANSWERED`] of one whose answer never came, which no recording should bring about.
     fn latency_ns(&self, request: usize) -> u64 {
-        let sink_ns = self.sinks_ns[request];
-        debug_assert!(sink_ns != NEVER, "an answer never came");
-        sink_ns.saturating_sub(self.came_ns(request))
+        match self.sinks_ns[request] {
+            NEVER => UNANSWERED,
+            sink_ns => sink_ns.saturating_sub(self.came_ns(request)),
+        }
     }
 
     fn finish(mut self) -> Replayed {

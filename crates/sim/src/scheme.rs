@@ -7,7 +7,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use bobtail_policy::{
-    Decider, LeverFacts, Policy, Speed, StaticSpeed, duration_text, parse_duration_ns,
+    Decider, LeverFacts, Policy, Problem, Speed, StaticSpeed, duration_text, parse_duration_ns,
 };
 
 /// Frequencies of the paper's machine (VEE'19, section 3), of which the model of energy tells.
@@ -47,14 +47,18 @@ pub enum Scheme {
     },
 }
 
+/// All loops of a recording are one frequency domain.
+pub const ALL_LOOPS: u32 = u32::MAX;
+
 /// The lever of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplayedLever {
     pub latency_ns: u64,
     pub base_khz: u32,
     pub peak_khz: u32,
-    /// All loops of a recording have it together, at the highest speed that one asks for.
-    pub is_shared: bool,
+    /// So many loops have it together, at the highest speed that one asks for, in the order of the
+    /// models; with 1 each its own, with [`ALL_LOOPS`] all one.
+    pub domain_loops: u32,
 }
 
 impl Default for ReplayedLever {
@@ -63,7 +67,7 @@ impl Default for ReplayedLever {
             latency_ns: LATENCY_NS,
             base_khz: BASE_KHZ,
             peak_khz: PEAK_KHZ,
-            is_shared: false,
+            domain_loops: 1,
         }
     }
 }
@@ -138,7 +142,7 @@ impl Scheme {
                 let parsed = text.parse::<Policy>().map(Self::Policy);
                 return parsed.map_err(|error| SchemeError {
                     at: error.at,
-                    problem: error.problem.to_string(),
+                    problem: problem_text(&error.problem),
                     is_unknown: error.at == 0 && !Policy::names().any(|one| one == name),
                 });
             }
@@ -223,6 +227,16 @@ impl Scheme {
     }
 }
 
+/// What is wrong with a policy, told to who replays: alone, what is for replays only is one.
+fn problem_text(problem: &Problem) -> String {
+    match problem {
+        Problem::ReplayOnly { name, known } => {
+            format!("{name} takes no turns: it does not go by what a loop tells; those do {known}")
+        }
+        problem => problem.to_string(),
+    }
+}
+
 /// Where a tail begins.
 fn percentile(value: &str) -> Result<f64, String> {
     let number = value.parse().ok().filter(|one| (50.0..100.0).contains(one));
@@ -283,5 +297,10 @@ mod tests {
         assert_eq!(error("oracle:tail=99,tail=95"), (15, twice));
         assert_eq!(error("oracle:energy=1.1,tail=30").0, 23);
         assert!(Scheme::parse("gc-bost").unwrap_err().is_unknown);
+        let (at, problem) = error("in-turns:of=oracle+combined");
+        assert!(
+            at == 12 && problem.starts_with("oracle takes no turns: "),
+            "{problem}"
+        );
     }
 }

@@ -18,6 +18,10 @@ const MOST: u32 = 1_000;
 
 /// Reads the scenarios of a text, each with the text that it would have alone. An error is told of
 /// the text as it is, and not of one of those.
+///
+/// # Errors
+///
+/// Those of [`parse`], and a range that is none or has too many.
 pub fn parse_each(
     text: &str,
     components: &Components,

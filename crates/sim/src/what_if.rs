@@ -12,14 +12,14 @@ use thiserror::Error;
 use crate::ahead::Aim;
 use crate::components::Components;
 use crate::coverage::Coverage;
-use crate::frontier::{Frontier, FrontierPoint, mark};
+use crate::frontier::Frontier;
 use crate::ledger::Ledger;
 use crate::model::Model;
 use crate::notes::{UNUSED_POOL, growing_under, of_recording};
 use crate::overload::growth;
 use crate::policy_outcome::PolicyOutcome;
 use crate::prediction::{Baseline, Predicted, Sample};
-use crate::replay::replay_all;
+use crate::replay::{UNANSWERED, replay_all};
 use crate::scenario::Scenario;
 use crate::scheme::Drive;
 use crate::sensitivity::{Sensitivity, Untried, candidates};
@@ -29,6 +29,8 @@ use crate::shedding::Closed;
 const OFF_AT_MOST: f64 = 0.02;
 /// The loop, or the pool, never catches up from here on.
 const SATURATED: f64 = 1.0;
+/// The name of the replay without a change.
+const UNCHANGED: &str = "unchanged";
 
 /// Why nothing is predicted.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -41,6 +43,11 @@ pub enum WhatIfError {
     Off { percentile: f64, percent: f64 },
     #[error("{requests} requests after warm-up are too few for any percentile: record for longer")]
     TooFew { requests: u64 },
+    #[error(
+        "{requests} requests are never answered under `{scenario}`: a fault of the replay, so it \
+         predicts nothing; please report it, if you can with the recording"
+    )]
+    Unanswered { scenario: String, requests: u64 },
 }
 
 /// The whole answer, but for what only the reader of the recording knows.
@@ -135,6 +142,11 @@ pub enum Saturated {
 }
 
 /// Replays every scenario, by name, and ranks the components; `coverage` is that of the recording.
+///
+/// # Errors
+///
+/// Where too few requests are left for any percentile, where the replay without a change is off,
+/// and where a request is never answered in a replay.
 pub fn what_if(
     models: &[Model],
     coverage: &Coverage,
@@ -156,13 +168,13 @@ pub fn what_if(
         sample: &sample,
         latencies: telling.latencies,
     };
-    let before = asking.replayed(&Scenario::unchanged());
+    let before = asking.answered(UNCHANGED, &Scenario::unchanged())?;
     let unchanged = sample.baseline(&before.latencies_ns);
     let fidelity = asking.fidelity(&sample.baseline(&recorded), &unchanged);
     refuse_if_off(&fidelity, &sample.percentiles)?;
     let mut growing = Vec::new();
     let outcomes = scenarios.iter().map(|(name, scenario)| {
-        let replayed = asking.replayed(scenario);
+        let replayed = asking.answered(name, scenario)?;
         let mut outcome = asking.outcome(name.clone(), &replayed, &unchanged);
         if outcome.saturated.is_none() {
             growing.extend(growing_under(name, replayed.served_latencies(&arrivals)));
@@ -171,10 +183,10 @@ pub fn what_if(
         let policy = scenario.drive.as_ref().map(policy);
         outcome.policy = policy;
         outcome.shed = scenario.shedding.map(|_| Shed::of(&replayed));
-        outcome
+        Ok(outcome)
     });
-    let outcomes: Vec<Outcome> = outcomes.collect();
-    let unchanged_outcome = asking.outcome("unchanged".to_owned(), &before, &unchanged);
+    let outcomes: Vec<Outcome> = outcomes.collect::<Result<_, WhatIfError>>()?;
+    let unchanged_outcome = asking.outcome(UNCHANGED.to_owned(), &before, &unchanged);
     let grown = growth(&arrivals, &recorded);
     let (sensitivity, untried) = asking.sensitivity(&unchanged);
     let mut notes = of_recording(&fidelity, requests, grown);
@@ -190,7 +202,7 @@ pub fn what_if(
         asked: telling.tail,
         percentiles: sample.percentiles.clone(),
         notes,
-        frontier: frontier(&unchanged_outcome, &outcomes, scenarios),
+        frontier: Frontier::of(&unchanged_outcome, &outcomes, scenarios),
         scenarios: outcomes,
         sensitivity,
         unchanged: unchanged_outcome,
@@ -274,52 +286,6 @@ impl Shed {
     }
 }
 
-/// Tail against energy of the schemes. One under which the load is too much has no percentile.
-fn frontier(
-    unchanged: &Outcome,
-    outcomes: &[Outcome],
-    scenarios: &[(String, Scenario)],
-) -> Option<Frontier> {
-    let point = |one: &Outcome, energy: f64| {
-        let tail = one.percentiles.first()?;
-        Some(FrontierPoint {
-            name: one.name.clone(),
-            // From 0, since minus 0 is another text.
-            reduction: 0.0 - tail.change,
-            reduction_interval: tail
-                .change_interval
-                .map(|[low, high]| [0.0 - high, 0.0 - low]),
-            energy,
-            beaten_by: None,
-            lever: None,
-        })
-    };
-    let driven = outcomes.iter().zip(scenarios);
-    let driven = driven.filter(|(_, (_, scenario))| scenario.changes_policy_alone());
-    let mut points: Vec<_> = driven
-        .filter_map(|(one, (_, scenario))| {
-            let lever = scenario
-                .drive
-                .as_ref()
-                .map(|drive| (drive.lever, drive.budget, drive.look_ns));
-            Some((point(one, one.policy.as_ref()?.energy)?, lever))
-        })
-        .collect();
-    if points.is_empty() {
-        return None;
-    }
-    let base = FrontierPoint {
-        reduction_interval: None,
-        ..point(unchanged, 1.0)?
-    };
-    points.insert(0, (base, None));
-    mark(&mut points);
-    Some(Frontier {
-        percentile: unchanged.percentiles.first()?.percentile,
-        points: points.into_iter().map(|(one, _)| one).collect(),
-    })
-}
-
 impl Asking<'_> {
     fn replayed(&self, scenario: &Scenario) -> Sum {
         let replayed = replay_all(self.models, scenario, self.components);
@@ -343,6 +309,22 @@ impl Asking<'_> {
         all
     }
 
+    /// The same, if everybody got an answer, or was turned away.
+    fn answered(&self, name: &str, scenario: &Scenario) -> Result<Sum, WhatIfError> {
+        let replayed = self.replayed(scenario);
+        let requests = {
+            let served = replayed.served();
+            let latencies = replayed.latencies_ns.iter().enumerate();
+            let never = latencies.filter(|(at, ns)| **ns == UNANSWERED && served(*at));
+            never.count() as u64
+        };
+        if requests > 0 {
+            let scenario = name.to_owned();
+            return Err(WhatIfError::Unanswered { scenario, requests });
+        }
+        Ok(replayed)
+    }
+
     fn policy(&self, drive: &Drive, replayed: &Sum, saturated: Option<Saturated>) -> PolicyOutcome {
         let aim = replayed.aim.as_ref();
         let latencies_ns = saturated.is_none().then_some(&replayed.latencies_ns[..]);
@@ -351,8 +333,8 @@ impl Asking<'_> {
 
     fn outcome(&self, name: String, replayed: &Sum, unchanged: &Baseline) -> Outcome {
         let saturated = match replayed {
-            one if one.loop_use >= SATURATED && name != "unchanged" => Some(Saturated::Loop),
-            one if one.pool_use >= SATURATED && name != "unchanged" => Some(Saturated::Pool),
+            one if one.loop_use >= SATURATED && name != UNCHANGED => Some(Saturated::Loop),
+            one if one.pool_use >= SATURATED && name != UNCHANGED => Some(Saturated::Pool),
             _ => None,
         };
         let percentiles = match saturated {
@@ -427,6 +409,7 @@ impl Asking<'_> {
 mod tests {
     use super::*;
     use crate::capture::Capture;
+    use crate::model::Action;
 
     /// Of 40 requests of 5 ms.
     fn model(components: &mut Components) -> Model {
@@ -469,5 +452,22 @@ mod tests {
         let refused = answer(50).expect_err("5 % is not").to_string();
         let expected = "the replay without a change is -4.8 % off the recorded p";
         assert!(refused.starts_with(expected), "{refused}");
+    }
+
+    #[test]
+    fn a_replay_in_which_an_answer_never_comes_predicts_nothing() {
+        let mut components = Components::new();
+        let mut model = model(&mut components);
+        let answers = model.steps.iter_mut();
+        let mut answers = answers.filter(|step| matches!(step.action, Action::Sink(_)));
+        answers.nth(20).expect("a 21st").action = Action::None;
+        let telling = Telling {
+            tail: 99.9,
+            latencies: false,
+        };
+        let told = what_if(&[model], &Coverage::default(), &components, &[], telling);
+        let scenario = UNCHANGED.to_owned();
+        let requests = 1;
+        assert_eq!(told, Err(WhatIfError::Unanswered { scenario, requests }));
     }
 }

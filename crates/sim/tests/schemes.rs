@@ -307,13 +307,14 @@ fn adrenaline_boosts_the_types_that_are_most_likely_to_be_in_the_tail() {
 }
 
 /// Two loops, drawn, as of one recording.
-fn two_loops(drawings: [&str; 2], changes: &str) -> AllReplayed {
+fn loops(drawings: &[&str], changes: &str) -> AllReplayed {
     let mut components = Components::new();
-    let models = drawings.map(|drawing| {
+    let each = drawings.iter().map(|drawing| {
         let drawn = draw(drawing);
         let log = capture(&drawn).expect("the drawing can be replayed");
         Model::of(&log, |id| Some(drawn.text(id)), &mut components).expect("requests")
     });
+    let models: Vec<Model> = each.collect();
     let scenario = parse(changes, &components).expect("changes");
     replay_all(&models, &scenario, &components)
 }
@@ -339,9 +340,9 @@ const WORKS: &str = r#"
 
 #[test]
 fn a_boost_of_one_loop_raises_all_of_its_domain() {
-    let us = |drawings: [&str; 2], lever: &str| {
+    let us = |drawings: &[&str], lever: &str| {
         let changes = format!("{lever},policy=gc-boost:worth=0,hold=0ns");
-        let all = two_loops(drawings, &changes);
+        let all = loops(drawings, &changes);
         let boosted_ns = |one: &AtSpeed| if one.ratio > 1.0 { one.total_ns } else { 0 };
         let each = all.loops.iter().map(|one| {
             let at_peak_ns: u64 = one.ledger.speeds().iter().map(boosted_ns).sum();
@@ -351,16 +352,23 @@ fn a_boost_of_one_loop_raises_all_of_its_domain() {
     };
     let both = [COLLECTS, WORKS];
     // The collection takes 13 ms at peak.
-    assert_eq!(us(both, "latency=0ns"), [(33_000, 13_000), (30_000, 0)]);
+    let own = [(33_000, 13_000), (30_000, 0)];
+    assert_eq!(us(&both, "latency=0ns"), own);
     // From 10 to 23 ms, in which 20 of the other's work are done; both loops are charged for it.
     let shared = [(33_000, 13_000), (23_000, 13_000)];
-    assert_eq!(us(both, "domain=shared,latency=0ns"), shared);
+    assert_eq!(us(&both, "domain=shared,latency=0ns"), shared);
     // In whatever order the loops are.
-    let turned = us([WORKS, COLLECTS], "domain=shared,latency=0ns");
+    let turned = us(&[WORKS, COLLECTS], "domain=shared,latency=0ns");
     assert_eq!(turned, [shared[1], shared[0]]);
     // In force from 12 to 25.7 ms.
     let late = [(32_623, 13_700), (22_623, 13_700)];
-    assert_eq!(us(both, "domain=shared,latency=2ms"), late);
+    assert_eq!(us(&both, "domain=shared,latency=2ms"), late);
+    // Of two domains of two loops, and the rest of one that has no second.
+    let five = [COLLECTS, WORKS, WORKS, WORKS, COLLECTS];
+    let pairs = [shared[0], shared[1], own[1], own[1], own[0]];
+    assert_eq!(us(&five, "domain=2,latency=0ns"), pairs);
+    // More than there are.
+    assert_eq!(us(&both, "domain=3,latency=0ns"), shared);
 }
 
 #[test]

@@ -50,6 +50,7 @@
 #![forbid(unsafe_code)]
 
 mod draw;
+#[cfg(target_os = "linux")]
 pub mod fake_kernel;
 mod line;
 mod random;

@@ -6,12 +6,13 @@ use bobtail_policy::parse_duration_ns;
 
 use super::names::{all_names, example};
 use super::{
-    BUDGETS, FACTORS, LATENCIES_NS, LOOKS_NS, NAMES, NONE, OF_ROUTE, OWN, POOL, RATES, RESOURCE,
-    ROUTE, SHARED, THREADS,
+    BUDGETS, FACTORS, LATENCIES_NS, LOOKS_NS, LOOPS, NAMES, NONE, OF_ROUTE, OWN, POOL, RATES,
+    RESOURCE, ROUTE, SHARED, THREADS,
 };
 use crate::components::Components;
 use crate::expression_error::{ExpressionError, SUGGESTED, nearest_of};
 use crate::scenario::{Scenario, WorkFactors};
+use crate::scheme::ALL_LOOPS;
 use crate::shedding;
 
 /// One change, not understood yet.
@@ -183,13 +184,18 @@ impl<'t> Change<'t> {
         })
     }
 
-    /// Whether all loops have one lever.
-    pub(super) fn is_shared(&self, policy: Option<&str>) -> Result<bool, ExpressionError> {
+    /// How many loops have a lever together.
+    pub(super) fn domain_loops(&self, policy: Option<&str>) -> Result<u32, ExpressionError> {
         self.takes_lever(policy)?;
         match self.value {
-            SHARED => Ok(true),
-            OWN => Ok(false),
-            _ => Err(self.bad_value("shared or own")),
+            SHARED => Ok(ALL_LOOPS),
+            OWN => Ok(1),
+            text => {
+                let loops = text.parse().ok().filter(|loops| LOOPS.contains(loops));
+                loops.ok_or_else(|| {
+                    self.bad_value("shared, own, or by how many loops one has it (1 to 1024)")
+                })
+            }
         }
     }
 

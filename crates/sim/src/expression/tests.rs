@@ -2,6 +2,7 @@
 
 use super::change::multiply;
 use super::*;
+use crate::scheme::ALL_LOOPS;
 
 fn components() -> Components {
     let mut all = Components::new();
@@ -109,13 +110,19 @@ fn a_policy_comes_last_and_keeps_its_commas() {
     assert!(error("policy=gc-boost:hold").contains("at position"));
     assert!(error("policy=").contains("unknown policy ``, at position 8"));
     let shared = parsed("domain=shared,latency=1ms,policy=gc-boost").drive;
-    assert!(shared.is_some_and(|one| one.lever.is_shared && one.lever.latency_ns == 1_000_000));
+    assert!(shared.is_some_and(
+        |one| one.lever.domain_loops == ALL_LOOPS && one.lever.latency_ns == 1_000_000
+    ));
     let own = parsed("domain=own,policy=gc-boost").drive;
-    assert!(own.is_some_and(|one| !one.lever.is_shared));
+    assert!(own.is_some_and(|one| one.lever.domain_loops == 1));
+    let pairs = parsed("domain=2,policy=gc-boost").drive;
+    assert!(pairs.is_some_and(|one| one.lever.domain_loops == 2));
+    assert!(error("domain=0,policy=gc-boost").starts_with("`0` at position 8 of"));
     assert!(error("domain=shared").contains("there is no policy, at position 1"));
     assert_eq!(
         error("domain=both,policy=gc-boost"),
-        "`both` at position 8 of `domain=both,policy=gc-boost` is not shared or own"
+        "`both` at position 8 of `domain=both,policy=gc-boost` is not shared, own, \
+         or by how many loops one has it (1 to 1024)"
     );
     assert!(error("latency=1ms").contains("there is no policy, at position 1"));
     let bounded = |text| parsed(text).drive.expect("a policy").budget;

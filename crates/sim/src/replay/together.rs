@@ -1,5 +1,6 @@
 //! All loops of a recording: each by itself, or several that share a frequency domain.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::thread;
 
@@ -34,29 +35,31 @@ pub(crate) fn replay_ahead(
         run.drive(scenario, components, gear, ahead, number);
         run.finish()
     };
-    match lever.filter(|lever| lever.is_shared && models.len() > 1) {
-        Some(lever) => {
-            let domain = Domain::new(models.len(), lever.latency_ns);
-            of_domain(Arc::new(domain), models.len(), &run)
-        }
-        None => (0..models.len())
-            .map(|number| run(number, Gear::own()))
-            .collect(),
-    }
+    let together = lever.map_or(1, |lever| lever.domain_loops.max(1) as usize);
+    let latency_ns = lever.map_or(0, |lever| lever.latency_ns);
+    let firsts = (0..models.len()).step_by(together.min(models.len().max(1)));
+    let domains = firsts.map(|first| first..first.saturating_add(together).min(models.len()));
+    domains
+        .flat_map(|loops| match loops.len() {
+            1 => vec![run(loops.start, Gear::own())],
+            _ => of_domain(loops, latency_ns, &run),
+        })
+        .collect()
 }
 
 /// Each on a thread, of which the domain lets one run at a time.
 fn of_domain(
-    domain: Arc<Domain>,
-    members: usize,
+    loops: Range<usize>,
+    latency_ns: u64,
     run: &(impl Fn(usize, Gear) -> Replayed + Sync),
 ) -> Vec<Replayed> {
+    let domain = Arc::new(Domain::new(loops.len(), latency_ns));
     thread::scope(|scope| {
-        let each = (0..members).map(|number| {
+        let each = loops.enumerate().map(|(number, of_all)| {
             let domain = Arc::clone(&domain);
             scope.spawn(move || {
                 let _turn = Turn::begin(Arc::clone(&domain), number);
-                run(number, Gear::Shared { domain, number })
+                run(of_all, Gear::Shared { domain, number })
             })
         });
         let each: Vec<_> = each.collect();

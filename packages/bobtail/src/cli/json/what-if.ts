@@ -18,6 +18,8 @@ export interface PolicyOutcome {
   readonly latencyNs: number;
   /** All loops have one lever, at the highest speed that one asks for. */
   readonly sharedDomain: boolean;
+  /** So many loops have one together; null for all. */
+  readonly domainLoops: number | null;
   /**
    * Share of the time that a loop works which looking may cost; null for any, and for who does not
    * look.

@@ -68,7 +68,7 @@ export function addWhatIf(program: Command): void {
       scenario('policy'),
     )
     .option('--latency <duration>', 'of the lever of --policy (default: 20us)')
-    .option('--domain <shared|own>', 'one lever for all loops, or one each (default: own)')
+    .option('--domain <loops>', 'shared: one lever for all; own (default): each; or 2: every two')
     .option(
       '--budget <percent>',
       'of the time that the loop works, for looking; or none (default: 1)',

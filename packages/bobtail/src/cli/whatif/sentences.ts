@@ -234,9 +234,15 @@ function leverLines({ scenarios }: WhatIf): string[] {
   ];
 }
 
-function leverText({ latencyNs, sharedDomain }: PolicyOutcome): string {
-  const whose = sharedDomain ? 'The one lever of all loops' : 'The lever of each loop';
-  return `${whose} takes ${formatDuration(latencyNs)}`;
+function leverText({ latencyNs, domainLoops }: PolicyOutcome): string {
+  return `The ${whoseText(domainLoops)} takes ${formatDuration(latencyNs)}`;
+}
+
+function whoseText(domainLoops: number | null): string {
+  if (domainLoops === null) {
+    return 'one lever of all loops';
+  }
+  return domainLoops === 1 ? 'lever of each loop' : `lever of every ${domainLoops} loops`;
 }
 
 /** Nothing of who knows more than a sensor tells. */
