@@ -8,9 +8,10 @@
 // one run tell nothing of how runs differ, so what all of them say is less than what one promises.
 //
 //   node bench/boost/runs-in-turns.mjs bench/runs/2026-11-29-boost-18 …-boost-19
-//   node bench/boost/runs-in-turns.mjs --by combined-free RUN…
+//   node bench/boost/runs-in-turns.mjs --by combined-free [--of ARM] RUN…
 //
-// With `--by` it is compared with that arm, and not with Combined.
+// With `--by` it is compared with that arm, and not with Combined; with `--of` that arm is, and not
+// ours.
 import { parseArgs } from 'node:util';
 import { head, row } from '../harness/printed-table.mjs';
 import { ARMS, armsOf, COMBINED, OURS } from './arms.mjs';
@@ -21,10 +22,12 @@ import { cellsIn } from './cells.mjs';
 function ratiosOf({ run, cells }, figure, theirs) {
   return new Map(
     [...cells].map(([service, arms]) => {
-      const ours = OURS.find((names) => names.every((name) => arms.has(name)));
+      const ours = compared.find((names) => names.every((name) => arms.has(name)));
       const there = theirs.filter((name) => arms.has(name));
       if (ours === undefined || there.length === 0) {
-        throw new Error(`${run} has no ours beside ${theirs.join(' or ')} on ${service}`);
+        throw new Error(
+          `${run} has no ${values.of ?? 'ours'} beside ${theirs.join(' or ')} on ${service}`,
+        );
       }
       return [service, ratiosByRound(arms, figure, ours, there)];
     }),
@@ -53,17 +56,19 @@ function tell(title, services, theirs) {
 }
 
 const { values, positionals } = parseArgs({
-  options: { by: { type: 'string' } },
+  options: { by: { type: 'string' }, of: { type: 'string' } },
   allowPositionals: true,
 });
 const theirs = values.by === undefined ? COMBINED : armsOf([values.by]).map(({ name }) => name);
+const compared = values.of === undefined ? OURS : armsOf([values.of]).map(({ name }) => [name]);
 const runs = positionals.map((run) => ({ run, cells: cellsIn(run) }));
 const services = [...together(runs, Object.values(FIGURES)[0], theirs).keys()].sort();
 const areTwice = runs.every(({ cells }) => {
   return [...cells.values()].every((arms) => COMBINED.every((name) => arms.has(name)));
 });
 const combined = `Combined${areTwice ? ' (both)' : ''}`;
-const title = `ours by ${values.by === undefined ? combined : ARMS[values.by].label}`;
+const own = values.of === undefined ? 'ours' : ARMS[values.of].label;
+const title = `${own} by ${values.by === undefined ? combined : ARMS[values.by].label}`;
 head('', 'rounds', ...Object.keys(FIGURES));
 tell(title, services, theirs);
 if (areTwice && values.by === undefined) {

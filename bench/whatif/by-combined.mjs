@@ -2,9 +2,13 @@
 // each recording p99.9, p99 and what was spent beyond the base, and the geometric means. All are to
 // have the same policies.
 //
-//   node bench/whatif/by-combined.mjs bench/runs/2026-11-29-chance
+//   node bench/whatif/by-combined.mjs [--services] bench/runs/2026-11-29-chance
+//
+// With `--services` the geometric means of the recordings of each service, as `redis` of
+// `redis-61.json`, instead of each recording.
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { head, row } from '../harness/printed-table.mjs';
 import { geometricMean } from '../harness/statistics.mjs';
 import { outcomeOf } from './schemes-list.mjs';
@@ -27,9 +31,13 @@ function told(list) {
   return list.map((ratio) => (Number.isFinite(ratio) ? ratio.toFixed(3) : '–')).join('; ');
 }
 
-const folder = process.argv[2];
+const { values, positionals } = parseArgs({
+  options: { services: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
+const [folder] = positionals;
 if (folder === undefined) {
-  process.stderr.write('usage: node bench/whatif/by-combined.mjs DIR\n');
+  process.stderr.write('usage: node bench/whatif/by-combined.mjs [--services] DIR\n');
   process.exit(64);
 }
 const answers = readdirSync(folder)
@@ -46,8 +54,30 @@ const tellOf = (policy) =>
   answers.map(({ answer, combined }) => {
     return ratios(outcomeOf(answer, policy), combined);
   });
+
+/** Geometric means of those that can be told, of each of the three; none of none. */
+function meansOf(all) {
+  return [0, 1, 2].map((at) => geometricMean(all.map((one) => one[at]).filter(Number.isFinite)));
+}
+
+function tellServices(all) {
+  head('service', 'recordings', 'p99.9; p99; premium, by Combined');
+  const names = answers.map(({ name }) => name.replace(/-[^-]*$/, ''));
+  const each = [...new Set(names)].map((service) => {
+    const own = all.filter((_, at) => names[at] === service);
+    const means = meansOf(own);
+    row(service, own.length, told(means));
+    return means;
+  });
+  row('geometric mean of services', answers.length, told(meansOf(each)));
+}
+
 for (const policy of policies) {
   process.stdout.write(`\n### ${policy}\n\n`);
+  if (values.services) {
+    tellServices(tellOf(policy));
+    continue;
+  }
   head('recording', 'requests', 'loop busy', 'p99.9; p99; premium, by Combined');
   const all = tellOf(policy);
   for (const [index, { name, answer }] of answers.entries()) {
@@ -55,7 +85,7 @@ for (const policy of policies) {
     row(name, answer.requests, busy, told(all[index]));
   }
   const finite = (at) => all.map((one) => one[at]).filter(Number.isFinite);
-  const means = [0, 1, 2].map((at) => geometricMean(finite(at)));
+  const means = meansOf(all);
   const counts = [0, 1, 2].map((at) => finite(at).length).join('; ');
   const premiums = finite(2);
   const range = `premium ${told([Math.min(...premiums)])} to ${told([Math.max(...premiums)])}`;
