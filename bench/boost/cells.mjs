@@ -37,10 +37,10 @@ export function cellsInAll(folders) {
  * were made otherwise than each other, or two have the same round: its number is its seed.
  */
 export function cellsTogether(folders) {
-  const [first, ...others] = folders.map(settingsOf);
-  const unlike = others.findIndex((one) => !areAlike(first, one));
-  if (unlike !== -1) {
-    throw new Error(`${folders[unlike + 1]} has other settings than ${folders[0]}`);
+  const all = folders.map(settingsOf);
+  for (const [at, one] of all.entries()) {
+    const unlike = all.slice(0, at).findIndex((other) => !areAlike(one, other));
+    if (unlike !== -1) throw new Error(`${folders[at]} has other settings than ${folders[unlike]}`);
   }
   const services = new Map();
   for (const [service, arms] of folders.flatMap((folder) => [...cellsIn(folder)])) {

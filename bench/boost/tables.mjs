@@ -299,13 +299,14 @@ function tellAbout(folder) {
 folders.forEach(tellAbout);
 const single = [];
 const clusters = [];
-const services = (values.together ? cellsTogether : cellsInAll)(folders);
+const found = (values.together ? cellsTogether : cellsInAll)(folders);
 const asked = values.services?.split(',');
 for (const name of asked ?? []) {
-  if (!services.has(name)) throw new Error(`no ${name}; there are ${[...services.keys()]}`);
+  if (!found.has(name)) throw new Error(`no ${name}; there are ${[...found.keys()]}`);
 }
+const services = new Map([...found].filter(([name]) => asked?.includes(name) !== false));
 for (const [service, { arms }] of services) {
-  if (!arms.has(BASE) || asked?.includes(service) === false) continue;
+  if (!arms.has(BASE)) continue;
   const results = await serviceTable(service, arms);
   (service.endsWith('-cluster') ? clusters : single).push([service, results]);
 }

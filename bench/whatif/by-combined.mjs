@@ -60,22 +60,34 @@ function meansOf(all) {
   return [0, 1, 2].map((at) => geometricMean(all.map((one) => one[at]).filter(Number.isFinite)));
 }
 
-function tellServices(all) {
-  head('service', 'recordings', 'p99.9; p99; premium, by Combined');
+/** How many of these can be told, of each of the three. */
+function countsOf(all) {
+  return [0, 1, 2].map((at) => all.filter((one) => Number.isFinite(one[at])).length).join('; ');
+}
+
+/** Also how many times as many boosts there were as under Combined. */
+function tellServices(policy, all) {
+  const boosts = answers.map(({ answer, combined }) => {
+    return outcomeOf(answer, policy).policy.boosts / combined.policy.boosts;
+  });
+  const boostsOf = (list) => geometricMean(list).toFixed(2);
+  head('service', 'recordings', 'p99.9; p99; premium, by Combined', 'of', 'boosts');
   const names = answers.map(({ name }) => name.replace(/-[^-]*$/, ''));
   const each = [...new Set(names)].map((service) => {
-    const own = all.filter((_, at) => names[at] === service);
+    const isOwn = (_, at) => names[at] === service;
+    const own = all.filter(isOwn);
     const means = meansOf(own);
-    row(service, own.length, told(means));
+    row(service, own.length, told(means), countsOf(own), boostsOf(boosts.filter(isOwn)));
     return means;
   });
-  row('geometric mean of services', answers.length, told(meansOf(each)));
+  const title = 'geometric mean of services';
+  row(title, answers.length, told(meansOf(each)), countsOf(all), boostsOf(boosts));
 }
 
 for (const policy of policies) {
   process.stdout.write(`\n### ${policy}\n\n`);
   if (values.services) {
-    tellServices(tellOf(policy));
+    tellServices(policy, tellOf(policy));
     continue;
   }
   head('recording', 'requests', 'loop busy', 'p99.9; p99; premium, by Combined');

@@ -227,11 +227,14 @@ impl Scheme {
     }
 }
 
-/// What is wrong with a policy, told to who replays: alone, what is for replays only is one.
+/// What is wrong with a policy. What is for replays only says so of itself; to who replays that
+/// is no news, unless it was to take turns with others.
 fn problem_text(problem: &Problem) -> String {
     match problem {
         Problem::ReplayOnly { name, known } => {
-            format!("{name} takes no turns: it does not go by what a loop tells; those do {known}")
+            format!(
+                "{name} takes no turns, as it does not go by what a loop tells; of these: {known}"
+            )
         }
         problem => problem.to_string(),
     }
@@ -299,7 +302,7 @@ mod tests {
         assert!(Scheme::parse("gc-bost").unwrap_err().is_unknown);
         let (at, problem) = error("in-turns:of=oracle+combined");
         assert!(
-            at == 12 && problem.starts_with("oracle takes no turns: "),
+            at == 12 && problem.starts_with("oracle takes no turns, "),
             "{problem}"
         );
     }

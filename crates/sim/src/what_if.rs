@@ -188,7 +188,7 @@ pub fn what_if(
     let outcomes: Vec<Outcome> = outcomes.collect::<Result<_, WhatIfError>>()?;
     let unchanged_outcome = asking.outcome(UNCHANGED.to_owned(), &before, &unchanged);
     let grown = growth(&arrivals, &recorded);
-    let (sensitivity, untried) = asking.sensitivity(&unchanged);
+    let (sensitivity, untried) = asking.sensitivity(&unchanged)?;
     let mut notes = of_recording(&fidelity, requests, grown);
     notes.extend(growing.into_iter().filter(|_| grown.is_none()));
     notes.splice(0..0, sample.untold(telling.tail, requests));
@@ -381,27 +381,29 @@ impl Asking<'_> {
         }
     }
 
-    fn sensitivity(&self, unchanged: &Baseline) -> (Vec<Sensitivity>, Untried) {
+    fn sensitivity(
+        &self,
+        unchanged: &Baseline,
+    ) -> Result<(Vec<Sensitivity>, Untried), WhatIfError> {
         let (candidates, untried) = candidates(self.models, self.components);
         let each = candidates.into_iter().map(|one| {
-            let changed = self
-                .sample
-                .sorted(&self.replayed(&one.scenario).latencies_ns);
+            let replayed = self.answered(&one.component, &one.scenario)?;
+            let changed = self.sample.sorted(&replayed.latencies_ns);
             let (gain_ns, gain_interval_ns) = self.sample.gain_ns(unchanged, &changed);
-            Sensitivity {
+            Ok(Sensitivity {
                 component: one.component,
                 total_ns: one.total_ns,
                 gain_ns,
                 gain_interval_ns,
-            }
+            })
         });
-        let mut all: Vec<Sensitivity> = each.collect();
+        let mut all: Vec<Sensitivity> = each.collect::<Result<_, WhatIfError>>()?;
         all.sort_by(|a, b| {
             b.gain_ns
                 .cmp(&a.gain_ns)
                 .then(a.component.cmp(&b.component))
         });
-        (all, untried)
+        Ok((all, untried))
     }
 }
 
