@@ -55,14 +55,21 @@ const tellOf = (policy) =>
     return ratios(outcomeOf(answer, policy), combined);
   });
 
-/** Geometric means of those that can be told, of each of the three; none of none. */
-function meansOf(all) {
-  return [0, 1, 2].map((at) => geometricMean(all.map((one) => one[at]).filter(Number.isFinite)));
+/** Of each of the three the ratios that can be told. */
+function finiteOf(all) {
+  return [0, 1, 2].map((at) => all.map((one) => one[at]).filter(Number.isFinite));
 }
 
-/** How many of these can be told, of each of the three. */
+/** Their geometric means; none of none. */
+function meansOf(all) {
+  return finiteOf(all).map(geometricMean);
+}
+
+/** How many they are. */
 function countsOf(all) {
-  return [0, 1, 2].map((at) => all.filter((one) => Number.isFinite(one[at])).length).join('; ');
+  return finiteOf(all)
+    .map(({ length }) => length)
+    .join('; ');
 }
 
 /** Also how many times as many boosts there were as under Combined. */
@@ -96,10 +103,7 @@ for (const policy of policies) {
     const busy = `${(answer.unchanged.loopUse * 100).toFixed(0)} %`;
     row(name, answer.requests, busy, told(all[index]));
   }
-  const finite = (at) => all.map((one) => one[at]).filter(Number.isFinite);
-  const means = meansOf(all);
-  const counts = [0, 1, 2].map((at) => finite(at).length).join('; ');
-  const premiums = finite(2);
+  const [, , premiums] = finiteOf(all);
   const range = `premium ${told([Math.min(...premiums)])} to ${told([Math.max(...premiums)])}`;
-  row(`geometric mean (of ${counts})`, '', '', `${told(means)} (${range})`);
+  row(`geometric mean (of ${countsOf(all)})`, '', '', `${told(meansOf(all))} (${range})`);
 }

@@ -306,7 +306,7 @@ fn adrenaline_boosts_the_types_that_are_most_likely_to_be_in_the_tail() {
     }
 }
 
-/// Two loops, drawn, as of one recording.
+/// Loops, drawn, as of one recording.
 fn loops(drawings: &[&str], changes: &str) -> AllReplayed {
     let mut components = Components::new();
     let each = drawings.iter().map(|drawing| {

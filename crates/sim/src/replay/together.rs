@@ -37,7 +37,7 @@ pub(crate) fn replay_ahead(
     };
     let together = lever.map_or(1, |lever| lever.domain_loops.max(1) as usize);
     let latency_ns = lever.map_or(0, |lever| lever.latency_ns);
-    let firsts = (0..models.len()).step_by(together.min(models.len().max(1)));
+    let firsts = (0..models.len()).step_by(together);
     let domains = firsts.map(|first| first..first.saturating_add(together).min(models.len()));
     domains
         .flat_map(|loops| match loops.len() {
