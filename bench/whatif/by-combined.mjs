@@ -48,7 +48,7 @@ const answers = readdirSync(folder)
     return { name: basename(name, '.json'), answer, combined: outcomeOf(answer, 'combined') };
   });
 const policies = answers[0].answer.scenarios
-  .map(({ name }) => name.replace('policy=', ''))
+  .map(({ name }) => name.replace(/^.*policy=/, ''))
   .filter((name) => name !== 'combined');
 const tellOf = (policy) =>
   answers.map(({ answer, combined }) => {

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { seededRandom } from '../../packages/bobtail/dist/prove/shuffle.js';
 import { head, row } from '../harness/printed-table.mjs';
 import { mean } from '../harness/statistics.mjs';
-import { outcomeOf, SCHEMES } from './schemes-list.mjs';
+import { OTHER_COMBINED, outcomeOf, SCHEMES } from './schemes-list.mjs';
 
 const folder = process.argv[2];
 if (folder === undefined) {
@@ -181,7 +181,7 @@ function frontiers() {
 }
 
 /** Policies that run live, by name. */
-const LIVE = ['gc-boost', 'queue-boost', 'combined', 'combined:hold=0ns,gc-hold=0ns', 'deadline'];
+const LIVE = ['gc-boost', 'queue-boost', 'combined', ...OTHER_COMBINED, 'deadline'];
 /** Oracles that spend an energy, by the percentile that they make shortest. */
 const ORACLES = {
   99.9: ['oracle:energy=combined', 'oracle:energy=1.1', 'oracle:energy=1.2'],
@@ -233,7 +233,11 @@ adrenaline();
 unchanged();
 frontiers();
 byService('deadline', 'combined');
-byService('deadline', 'combined:hold=0ns,gc-hold=0ns');
+for (const other of OTHER_COMBINED) {
+  if (answers.every(({ answer }) => outcomeOf(answer, other) !== undefined)) {
+    byService('deadline', other);
+  }
+}
 byService('deadline', 'rubik');
 byService('deadline', 'adrenaline');
 targets();

@@ -2,7 +2,7 @@
 //!
 //! The paper boosts every collection. Most levers of today are slower than a scavenge, so that the
 //! boost would begin when the collection is over: by default a kind of collection is boosted only
-//! if it is expected to last longer than the lever takes. `worth=0,hold=0ns` is the paper's.
+//! if it is expected to last longer than the lever takes. `worth=0` is the paper's.
 
 use std::fmt;
 
@@ -14,7 +14,6 @@ use crate::pauses::Pauses;
 use crate::reading::Reading;
 
 pub(crate) const NAME: &str = "gc-boost";
-const HOLD_DEFAULT_NS: u64 = 1_000_000;
 pub(crate) const HOLD_MAX_NS: u64 = 1_000_000_000;
 
 /// Boost collections.
@@ -29,7 +28,7 @@ pub struct GcBoost {
 impl Default for GcBoost {
     fn default() -> Self {
         Self {
-            hold_ns: HOLD_DEFAULT_NS,
+            hold_ns: 0,
             worth: 1.0,
         }
     }

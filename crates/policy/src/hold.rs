@@ -1,7 +1,7 @@
-//! Keeps a boost for a minimum time, so that a lever is not moved for every event.
+//! Keeps a boost for a minimum time, for levers that are not to be moved as often as events end.
 //!
-//! Levers cost and take time; without a minimum the trial of the papers' policies moved one 110 to
-//! 270 times a second.
+//! Not by default: a millisecond spares Combined 4 % of its moves and costs a tenth of what it
+//! spends, in replays (`bench/runs/2026-11-30-seven-recordings`), and no tail is shorter for it.
 
 use crate::decision::{Decision, Reasons};
 use crate::speed::Speed;

@@ -45,7 +45,7 @@ impl Default for QueueBoost {
             release: 1.0,
             length_min: 1,
             head_min_ns: 0,
-            hold_ns: 1_000_000,
+            hold_ns: 0,
             period_ns: 200_000,
             window: 256,
         }

@@ -20,11 +20,8 @@ const BOOSTED_WINDOW_NS: f64 = 1e9;
 #[derive(Debug, Clone)]
 pub(crate) struct Shadow {
     combined: CombinedDecider,
-    hold_ns: u64,
     boosted: RecentPart,
     last: Looked,
-    /// Since when it would boost.
-    since_ns: u64,
 }
 
 /// What Combined saw and decided.
@@ -39,10 +36,8 @@ struct Looked {
 
 impl Shadow {
     pub(crate) fn new(lever: &LeverFacts) -> Self {
-        let combined = Combined::default();
         Self {
-            combined: combined.start(lever),
-            hold_ns: combined.gc.hold_ns.max(combined.queue.hold_ns),
+            combined: Combined::default().start(lever),
             boosted: RecentPart::new(BOOSTED_WINDOW_NS),
             last: Looked {
                 now_ns: 0,
@@ -50,7 +45,6 @@ impl Shadow {
                 speed: Speed::Base,
                 until_ns: 0,
             },
-            since_ns: 0,
         }
     }
 
@@ -92,15 +86,11 @@ impl Shadow {
     fn look(&mut self, reading: &Reading) {
         let now_ns = reading.now_ns;
         let decision = self.combined.decide(reading);
-        if self.last.speed != Speed::Peak {
-            self.since_ns = now_ns;
-        }
-        let held_ns = self.since_ns.saturating_add(self.hold_ns);
         self.last = Looked {
             now_ns,
             collects: reading.collection.is_some(),
             speed: decision.speed,
-            until_ns: now_ns.saturating_add(BOOSTED_NS).max(held_ns),
+            until_ns: now_ns.saturating_add(BOOSTED_NS),
         };
     }
 
@@ -193,27 +183,5 @@ mod tests {
         assert_eq!(boosted_ns(at(12, 3)), 0.0);
         assert_eq!(boosted_ns(at(15, 6)), 3.0 * MS as f64);
         assert_eq!(boosted_ns(at(40, 1)), BOOSTED_NS as f64);
-    }
-
-    #[test]
-    fn a_boost_of_combined_lasts_its_hold() {
-        let mut shadow = shadow();
-        let at = |now_ns| Reading {
-            now_ns,
-            ..Reading::default()
-        };
-        let collection = Some(crate::reading::Collection {
-            kind: crate::reading::CollectionKind::MarkCompact,
-            begin_ns: 10 * MS,
-        });
-        let collects = Reading {
-            collection,
-            ..at(10 * MS)
-        };
-        assert_eq!(shadow.learn(&collects, 0, Speed::Base), 0.0);
-        // It took a tenth of a millisecond, and nobody looks for long.
-        let of_collection = shadow.learn(&at(10 * MS + MS / 10), 0, Speed::Base);
-        let of_hold = shadow.learn(&at(20 * MS), 0, Speed::Base);
-        assert_eq!(of_collection + of_hold, MS as f64);
     }
 }

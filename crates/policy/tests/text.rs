@@ -12,7 +12,7 @@ fn settings_have_defaults_and_every_policy_writes_all_of_them() {
     let cases = [
         ("static:2.6GHz", "static:2.6"),
         ("static:base", "static:base"),
-        ("gc-boost", "gc-boost:hold=1ms,worth=1"),
+        ("gc-boost", "gc-boost:hold=0ns,worth=1"),
         ("gc-boost:worth=0,hold=0.5ms", "gc-boost:hold=500us,worth=0"),
         (
             "queue-boost:k=3,hold=2ms",
@@ -20,17 +20,17 @@ fn settings_have_defaults_and_every_policy_writes_all_of_them() {
              period=200us,window=256",
         ),
         (
-            "combined:gc-hold=0s",
-            "combined:gc-hold=0ns,gc-worth=1,k-length=2.5,k-head=2.5,release=1,length-min=1,\
-             head-min=0ns,hold=1ms,period=200us,window=256",
+            "combined:gc-hold=1ms",
+            "combined:gc-hold=1ms,gc-worth=1,k-length=2.5,k-head=2.5,release=1,length-min=1,\
+             head-min=0ns,hold=0ns,period=200us,window=256",
         ),
         (
             "in-turns:of=static:base+gc-boost:hold=0ns+static:peak",
             "in-turns:each=2500ms,of=static:base+gc-boost:hold=0ns,worth=1+static:peak",
         ),
         (
-            "deadline:chance=0.4",
-            "deadline:of-combined=0.85,chance=0.4,collections=late,\
+            "deadline:chance=0.2",
+            "deadline:of-combined=1,chance=0.2,collections=late,\
              hold=0ns,period=200us",
         ),
     ];

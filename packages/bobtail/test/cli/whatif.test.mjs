@@ -145,7 +145,7 @@ test('policies come side by side, each with its energy', async () => {
     const premium = 1 + 1.712 * policy.boostedShare;
     assert.ok(Math.abs(policy.energy - premium) < 1e-4, JSON.stringify(policy));
   }
-  assert.match(loaded.policy.policy, /^gc-boost:hold=1ms/);
+  assert.match(loaded.policy.policy, /^gc-boost:hold=0ns/);
   const { stdout } = await runBobtail(['whatif', grouped, '--policy', 'static:peak']);
   assert.match(stdout, /energy +boosted/);
   assert.match(stdout, /policy=static:peak .* 2\.712× +100\.0 %/);
