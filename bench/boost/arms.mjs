@@ -20,7 +20,7 @@ const SETTINGS = {
   // Of the same, for turns only that are likelier to become late: the default of some hours on
   // 2026-11-29.
   'deadline-85-sure': 'of-combined=0.85,chance=0.4',
-  // Between the two: the default since.
+  // Between the two: the default for a day.
   'deadline-85-likely': 'of-combined=0.85,chance=0.3',
 };
 const againOf = (name) => `${name}-again`;
@@ -57,11 +57,16 @@ export const ARMS = {
     label: 'Combined again (A/A, without tuning)',
     isExtra: true,
   },
-  // Until 2026-11-30 a boost of the others lasted a millisecond at least, of which the paper says
-  // nothing; since then this is what they are by default.
+  // Until 2026-11-30 boosts of the paper's policies lasted a millisecond at least by default, of
+  // which it says nothing; since then the first of these is what Combined is by default.
   'combined-free': {
     policy: 'combined:hold=0ns,gc-hold=0ns',
     label: 'Combined without a hold (without tuning)',
+    isExtra: true,
+  },
+  'combined-held': {
+    policy: 'combined:hold=1ms,gc-hold=1ms',
+    label: 'Combined with a hold of 1 ms (without tuning)',
     isExtra: true,
   },
   'deadline-untuned': {

@@ -4,7 +4,7 @@ import { mean, medianInterval } from '../harness/statistics.mjs';
 import { ARMS, BASE_POLICY } from './arms.mjs';
 import { ratioOfRounds, studentOfRounds } from './by-round.mjs';
 import { TAILS } from './compared.mjs';
-import { AS_RECORDED, predictions } from './predicted.mjs';
+import { predictions } from './predicted.mjs';
 
 /** Where live latencies were measured: the load has what it waited for on its own core, too. */
 export const LIVE = {
@@ -17,11 +17,10 @@ export const LIVE = {
  * result, live, predicted, tails}`, of each tail `{percentile, ratio, isWithin}`. `ratio` is
  * the predicted one, null where nothing was replayed or run; `isWithin` is undefined where live
  * rounds are too few for an interval. `at` is where `live` percentiles were measured: as the `load`
- * saw them, or at the `service`, of which older runs have none. Predictions are of `folders`, by
- * the `answers` of `answerPath`.
+ * saw them, or at the `service`, of which older runs have none. Predictions are of `folders`.
  */
-export async function conformance(services, folders, at = 'load', answers = AS_RECORDED) {
-  const predict = predictions(folders, answers);
+export async function conformance(services, folders, at = 'load') {
+  const predict = predictions(...folders);
   const cells = services.flatMap(([service, results]) => {
     const driven = [...results].filter(([arm]) => ARMS[arm].policy !== BASE_POLICY);
     return driven.map(([arm, result]) => ({ service, arm, result }));

@@ -3,15 +3,12 @@
 // puts it beside what came.
 //
 //   node bench/boost/predict.mjs --out DIR [--scratch DIR] [--seconds-max S] [--keep] [--look 30us]
-//     [--without-recorder]
 //
 // A run goes on where the last one stopped; a recording is removed when its answer is there, unless
 // it is to be kept. A tuned arm is replayed on a recording with its flags: a replay cannot know
 // what V8 would collect. Workers of a cluster are replayed with one lever for all, as they had it.
 // `--look` is what a look costs where the rounds have not kept it, as those on one service up to
-// boost-19, that one too. `--without-recorder` takes what recording cost out of the callbacks and
-// not out of the collections, and gives the load back that who is recorded was spared, all as the
-// round measured it; its answers are apart.
+// boost-19, that one too.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -20,7 +17,7 @@ import { LatencyHistogram } from '../harness/latency-histogram.mjs';
 import { ARMS, BASE_POLICY } from './arms.mjs';
 import { cellsIn, liveMean } from './cells.mjs';
 import { overdueAfter } from './pieces.mjs';
-import { AS_RECORDED, alikeIn, answerPath, namedIn, scratchOf, UNRECORDED } from './predicted.mjs';
+import { alikeIn, answerPath, namedIn, scratchOf } from './predicted.mjs';
 import { turnsShare } from './recorded-service.mjs';
 
 const text = (fallback) => ({ type: 'string', default: fallback });
@@ -31,7 +28,6 @@ const { values } = parseArgs({
     out: text(join('bench', 'runs', `${new Date().toISOString().slice(0, 10)}-boost`)),
     scratch: { type: 'string' },
     look: { type: 'string' },
-    'without-recorder': { type: 'boolean', default: false },
   },
 });
 /** Exit code: the recording lacks what a replay needs, or the replay is off without a change. */
@@ -41,10 +37,6 @@ const isOverdue = overdueAfter(Number(values['seconds-max']));
 const isAlike = alikeIn(values.out);
 const live = cellsIn(values.out);
 const scratch = values.scratch ?? scratchOf(values.out);
-const isWithout = values['without-recorder'];
-const answers = isWithout ? UNRECORDED : AS_RECORDED;
-/** What a recorder makes longer: all that the loop does but for collecting. */
-const LONGER = ['native', 'jit', 'ic'];
 
 /** The answer, or why a recording cannot be replayed. */
 async function answerTo(args) {
@@ -87,40 +79,15 @@ function policiesOf({ service, kind }) {
   return [...new Set(policies)];
 }
 
-/**
- * What makes a recording that of a service which is not recorded, as `whatif --set` takes it. Its
- * load was that of the others times `pace`, so that it was as busy: its requests took 1/pace as
- * long of the loop, of which their collections had no part.
- */
-async function unrecordedOf({ service, kind, round }, folder) {
-  const recorded = kind === 'tuned' ? 'recorded-tuned' : 'recorded';
-  const { pace } = live
-    .get(service)
-    .get(recorded)
-    .find((one) => one.round === round);
-  const { sensitivity = [] } = await answerTo(['whatif', folder, '--json']);
-  const totalNs = (name) => sensitivity.find(({ component }) => component === name)?.totalNs ?? 0;
-  const longerNs = LONGER.reduce((sum, name) => sum + totalNs(name), 0);
-  const factor = pace - (totalNs('gc') / longerNs) * (1 - pace);
-  const classes = LONGER.map((name) => `${name}=${factor.toFixed(4)}`);
-  return [...classes, `rate=${(1 / pace).toFixed(4)}`].join(',');
-}
-
 /** Replays a recording under the policies of the arms that have its flags. */
-async function replay(recording) {
-  const { service, name } = recording;
+async function replay({ service, kind, name }) {
   const folder = join(scratch, name);
-  const change = isWithout ? await unrecordedOf(recording, folder) : null;
-  const policies = policiesOf(recording).flatMap((policy) =>
-    isWithout ? ['--set', `${change},policy=${policy}`] : ['--policy', policy],
-  );
+  const policies = policiesOf({ service, kind }).flatMap((policy) => ['--policy', policy]);
   // The replay without a change is the base of the other kind's.
   const driven = policies.length > 0 ? [...leverOf(service), ...policies] : [];
-  const base = isWithout ? ['--set', change] : [];
-  const args = ['whatif', folder, '--json', '--latencies', ...base, ...driven];
+  const args = ['whatif', folder, '--json', '--latencies', ...driven];
   const answer = { ...withoutRoot(await answerTo(args)), turnsShare: turnsShare(folder) };
-  if (isWithout) answer.unrecorded = answer.scenarios?.find((one) => one.name === change);
-  writeFileSync(answerPath(values.out, name, answers), `${JSON.stringify(answer, inBuckets)}\n`);
+  writeFileSync(answerPath(values.out, name), `${JSON.stringify(answer, inBuckets)}\n`);
   if (!values.keep) rmSync(folder, { recursive: true });
   process.stderr.write(`${name} ${answer.refused ?? 'replayed'}\n`);
 }
@@ -135,12 +102,10 @@ function leverOf(service) {
 /** Of a round that is kept, and not replayed yet. */
 function isOpen({ service, round, name }) {
   const cells = live.get(service)?.values().next().value ?? [];
-  return (
-    cells.some((one) => one.round === round) && !existsSync(answerPath(values.out, name, answers))
-  );
+  return cells.some((one) => one.round === round) && !existsSync(answerPath(values.out, name));
 }
 
-mkdirSync(join(values.out, answers), { recursive: true });
+mkdirSync(join(values.out, 'predicted'), { recursive: true });
 for (const recording of namedIn(scratch).filter(isOpen)) {
   if (isOverdue()) break;
   await replay(recording);

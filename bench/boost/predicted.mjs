@@ -21,14 +21,9 @@ export function scratchOf(folder) {
   return join(where, `bobtail-bench-predict-${basename(folder)}`);
 }
 
-/** Where answers are, of recordings as they are. */
-export const AS_RECORDED = 'predicted';
-/** And where, of recordings from which what recording cost was taken. */
-export const UNRECORDED = 'unrecorded';
-
-/** What replays say of a recording of this name; `answers` is one of these two. */
-export function answerPath(folder, name, answers = AS_RECORDED) {
-  return join(folder, answers, `${name}.json`);
+/** What replays say of a recording of this name. */
+export function answerPath(folder, name) {
+  return join(folder, 'predicted', `${name}.json`);
 }
 
 const NAME = /^([\w-]+)-(plain|tuned)-(\d+)$/;
@@ -60,10 +55,11 @@ export function alikeIn(folder) {
 }
 
 /** Answers of `whatif` by service, kind and round; refusals are none. */
-function answersOf(folder, answers) {
-  return namedIn(join(folder, answers), '.json')
+function answersOf(folder) {
+  const from = join(folder, 'predicted');
+  return namedIn(from, '.json')
     .map((one) => {
-      const answer = JSON.parse(readFileSync(answerPath(folder, one.name, answers), 'utf8'));
+      const answer = JSON.parse(readFileSync(answerPath(folder, one.name), 'utf8'));
       return { ...one, answer };
     })
     .filter(({ answer }) => answer.refused === undefined);
@@ -88,8 +84,8 @@ function roundsOf(pairs) {
  * `compared` has them; null where nothing was replayed. Of several folders it is of what all have,
  * which are rounds of one run made in parts (`cellsTogether`).
  */
-export function predictions(folders, from = AS_RECORDED) {
-  const answers = folders.flatMap((folder) => answersOf(folder, from));
+export function predictions(...folders) {
+  const answers = folders.flatMap(answersOf);
   const isAlike = alikeIn(folders[0]);
   /** The base of a recording: itself, or the other of its round, where that has other flags. */
   const baseOf = ({ service, kind, round, answer }) => {
@@ -105,8 +101,7 @@ export function predictions(folders, from = AS_RECORDED) {
     const pairs = own
       .map((one) => {
         const is = ({ name }) => name.endsWith(`policy=${policy}`);
-        const base = baseOf(one);
-        const before = (base?.unrecorded ?? base?.unchanged)?.latencies;
+        const before = baseOf(one)?.unchanged.latencies;
         const scenario = one.answer.scenarios.find(is);
         return { round: one.round, before, answer: one.answer, scenario };
       })

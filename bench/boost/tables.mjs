@@ -3,12 +3,10 @@
 // beside, of all; their intervals are from a paired bootstrap over rounds (as `bobtail tune` has
 // them); energies are modelled.
 //
-//   node bench/boost/tables.mjs [--together] [--services redis,…] [--without-recorder]
-//     bench/runs/2026-11-21-boost…
+//   node bench/boost/tables.mjs [--together] [--services redis,…] bench/runs/2026-11-21-boost…
 //
 // Of several folders a service is taken from the last that has it; with `--together` their rounds
 // are those of one run that was made in parts; with `--services` the tables are of these alone.
-// With `--without-recorder` predictions are those that `predict.mjs` makes with it.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -19,7 +17,6 @@ import { ARMS, BASE, SERVICES } from './arms.mjs';
 import { cellsInAll, cellsTogether, energyOf } from './cells.mjs';
 import { compared, TAILS } from './compared.mjs';
 import { byRoundsOfScheme, byScheme, conformance, LIVE, offByRound } from './conformance.mjs';
-import { AS_RECORDED, UNRECORDED } from './predicted.mjs';
 
 /** Tail reduction in per cent and normalised energy: VEE'19, Table 7 and section 7. */
 const PAPER_7 = {
@@ -45,15 +42,9 @@ const ALIKE = [
 ];
 
 const { values, positionals: folders } = parseArgs({
-  options: {
-    together: { type: 'boolean', default: false },
-    services: { type: 'string' },
-    'without-recorder': { type: 'boolean', default: false },
-  },
+  options: { together: { type: 'boolean', default: false }, services: { type: 'string' } },
   allowPositionals: true,
 });
-
-const answers = values['without-recorder'] ? UNRECORDED : AS_RECORDED;
 
 /** Per cent less, of a ratio. */
 const percent = (ratio) => ((1 - ratio) * 100).toFixed(0);
@@ -228,7 +219,7 @@ async function conformanceTable(told, at, title) {
   const found = [];
   for (const [service, results] of told) {
     const { folders } = services.get(service);
-    const cells = await conformance([[service, results]], folders, at, answers);
+    const cells = await conformance([[service, results]], folders, at);
     found.push(...cells.filter(({ live }) => live.length > 0));
   }
   if (found.every(({ predicted }) => predicted === null)) return;

@@ -1,6 +1,7 @@
 // Answers of `whatif --json` about policies, Combined among them, told by what Combined left: of
 // each recording p99.9, p99 and what was spent beyond the base, and the geometric means. All are to
-// have the same policies.
+// have the same policies; under a change, such as `rate=1.7,policy=combined`, the same change, and
+// that alone as a scenario of its own, of which is told how busy the loop is.
 //
 //   node bench/whatif/by-combined.mjs [--services] bench/runs/2026-11-29-chance
 //
@@ -47,7 +48,9 @@ const answers = readdirSync(folder)
     const answer = JSON.parse(readFileSync(join(folder, name), 'utf8'));
     return { name: basename(name, '.json'), answer, combined: outcomeOf(answer, 'combined') };
   });
+const hasPolicy = ({ name }) => name.includes('policy=');
 const policies = answers[0].answer.scenarios
+  .filter(hasPolicy)
   .map(({ name }) => name.replace(/^.*policy=/, ''))
   .filter((name) => name !== 'combined');
 const tellOf = (policy) =>
@@ -100,7 +103,8 @@ for (const policy of policies) {
   head('recording', 'requests', 'loop busy', 'p99.9; p99; premium, by Combined');
   const all = tellOf(policy);
   for (const [index, { name, answer }] of answers.entries()) {
-    const busy = `${(answer.unchanged.loopUse * 100).toFixed(0)} %`;
+    const base = answer.scenarios.find((one) => !hasPolicy(one)) ?? answer.unchanged;
+    const busy = `${(base.loopUse * 100).toFixed(0)} %`;
     row(name, answer.requests, busy, told(all[index]));
   }
   const [, , premiums] = finiteOf(all);

@@ -3,7 +3,7 @@
 // and its parts lasted a millisecond at least, by default, so older runs have one without that.
 const FREE = 'combined:hold=0ns,gc-hold=0ns';
 const HELD = 'combined:hold=1ms,gc-hold=1ms';
-/** Combined as it is not by default, of older runs and of newer ones. */
+/** Combined as it was not by default: of runs until 2026-11-30, and of those since. */
 export const OTHER_COMBINED = [FREE, HELD];
 export const SCHEMES = {
   'static 3.3 GHz': { policy: 'static:3.3', paper: [null, 1.676] },

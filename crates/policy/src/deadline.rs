@@ -8,7 +8,7 @@
 //! says little where it is busy: many short turns without a wait make nobody wait for long. A boost
 //! begins when a turn is likely to get to the age that only the longest get to, and at once for a
 //! collection, or a queue, that will carry it there. How old that is follows from what Combined
-//! would boost of the same loop: it gets by with that or less, and counts what it spent.
+//! would boost of the same loop: it may have nine tenths of that, and counts what it spent.
 
 use std::fmt;
 
@@ -72,7 +72,7 @@ pub struct Deadline {
 impl Default for Deadline {
     fn default() -> Self {
         Self {
-            of_combined: 1.0,
+            of_combined: 0.9,
             chance: 0.4,
             collections: Collections::Late,
             hold_ns: 0,

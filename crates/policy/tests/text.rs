@@ -29,8 +29,12 @@ fn settings_have_defaults_and_every_policy_writes_all_of_them() {
             "in-turns:each=2500ms,of=static:base+gc-boost:hold=0ns,worth=1+static:peak",
         ),
         (
+            "deadline",
+            "deadline:of-combined=0.9,chance=0.4,collections=late,hold=0ns,period=200us",
+        ),
+        (
             "deadline:chance=0.2",
-            "deadline:of-combined=1,chance=0.2,collections=late,\
+            "deadline:of-combined=0.9,chance=0.2,collections=late,\
              hold=0ns,period=200us",
         ),
     ];
