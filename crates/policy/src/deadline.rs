@@ -8,7 +8,7 @@
 //! says little where it is busy: many short turns without a wait make nobody wait for long. A boost
 //! begins when a turn is likely to get to the age that only the longest get to, and at once for a
 //! collection, or a queue, that will carry it there. How old that is follows from what Combined
-//! would boost of the same loop: it may have nine tenths of that, and counts what it spent.
+//! would boost of the same loop: it gets by with a part of that, and counts what it spent.
 
 use std::fmt;
 
@@ -22,6 +22,7 @@ use crate::gc_boost::HOLD_MAX_NS;
 use crate::hold::Hold;
 use crate::pauses::Pauses;
 use crate::reading::Reading;
+use crate::recent_part::RecentPart;
 use crate::shadow::Shadow;
 use crate::speed::Speed;
 
@@ -41,6 +42,17 @@ const LATE_MAX: f64 = 0.5;
 /// A turn that gets older than hardly any work of late is boosted whatever was spent.
 const RAREST: f64 = 1e-4;
 
+/// What may be boosted unless something else is asked for, as a part of what Combined would boost.
+const OF_COMBINED: f64 = 0.85;
+/// A loop that is busy for so much of the time has the part of Combined's that is set; one that has
+/// less to do may have more. What Combined spends there is little, so that a sixth of it saves next
+/// to nothing and costs a point of p99 (`bench/runs/2026-11-29-schemes-15`).
+const BUSY: f64 = 0.4;
+/// So much more it is where the loop has nothing to do: with the default part all of Combined's.
+const MORE: f64 = 1.0 / OF_COMBINED - 1.0;
+/// How busy it is counts over so much time: a queue is to change nothing of what it may have.
+const BUSY_WINDOW_NS: f64 = 5e9;
+
 /// Which collections are boosted that carry no turn to the deadline, and what waits for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Collections {
@@ -57,7 +69,7 @@ impl Collections {
 /// Boost turns that are about to become long.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Deadline {
-    /// What may be boosted, as a part of what Combined would boost.
+    /// What may be boosted of a busy loop, as a part of what Combined would boost.
     pub of_combined: f64,
     /// A turn is boosted when it gets to the deadline at least so probably.
     pub chance: f64,
@@ -72,8 +84,8 @@ pub struct Deadline {
 impl Default for Deadline {
     fn default() -> Self {
         Self {
-            of_combined: 0.9,
-            chance: 0.4,
+            of_combined: OF_COMBINED,
+            chance: 0.3,
             collections: Collections::Late,
             hold_ns: 0,
             period_ns: 200_000,
@@ -117,6 +129,7 @@ impl Deadline {
             late_turn: None,
             shadow: Shadow::new(lever),
             allowance: Allowance::default(),
+            busy: RecentPart::new(BUSY_WINDOW_NS),
             speed: Speed::Base,
         }
     }
@@ -168,6 +181,8 @@ pub struct DeadlineDecider {
     shadow: Shadow,
     /// What may be boosted yet.
     allowance: Allowance,
+    /// The part of the time that the loop works.
+    busy: RecentPart,
     /// What it decided last.
     speed: Speed,
 }
@@ -184,6 +199,8 @@ impl DeadlineDecider {
         let last = self.last.replace(seen).unwrap_or(seen);
         let passed_ns = now_ns.saturating_sub(last.now_ns);
         let work_ns = seen.worked_ns.saturating_sub(last.worked_ns).min(passed_ns);
+        self.busy.add(work_ns, true);
+        self.busy.add(passed_ns - work_ns, false);
         self.learn_spent(reading, passed_ns, work_ns);
         let turns = seen.turns.saturating_sub(last.turns);
         let has_waited = self.has_waited(passed_ns, work_ns);
@@ -218,7 +235,7 @@ impl DeadlineDecider {
             // Not charged for what it cannot be compared with yet.
             return;
         };
-        let (of_combined, share) = (self.policy.of_combined, self.budget());
+        let (of_combined, share) = (self.of_combined(), self.budget());
         // What the budget has beyond that part, where Combined boosts next to nothing.
         let beyond = share - of_combined * part;
         let work_ns = work_ns as f64;
@@ -279,7 +296,14 @@ impl DeadlineDecider {
     /// The share of all work that may be boosted.
     fn budget(&self) -> f64 {
         let combined = self.shadow.part().unwrap_or(0.0);
-        (self.policy.of_combined * combined).max(LATE_MIN)
+        (self.of_combined() * combined).max(LATE_MIN)
+    }
+
+    /// What may be boosted, as a part of what Combined would boost.
+    fn of_combined(&self) -> f64 {
+        let set = self.policy.of_combined;
+        let calm = self.busy.get().map_or(0.0, |busy| 1.0 - busy / BUSY);
+        (set * (1.0 + MORE * calm.max(0.0))).min(set.max(1.0))
     }
 }
 

@@ -30,11 +30,11 @@ fn settings_have_defaults_and_every_policy_writes_all_of_them() {
         ),
         (
             "deadline",
-            "deadline:of-combined=0.9,chance=0.4,collections=late,hold=0ns,period=200us",
+            "deadline:of-combined=0.85,chance=0.3,collections=late,hold=0ns,period=200us",
         ),
         (
             "deadline:chance=0.2",
-            "deadline:of-combined=0.9,chance=0.2,collections=late,\
+            "deadline:of-combined=0.85,chance=0.2,collections=late,\
              hold=0ns,period=200us",
         ),
     ];
