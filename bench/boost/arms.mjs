@@ -20,7 +20,7 @@ const SETTINGS = {
   // Of the same, for turns only that are likelier to become late: the default of some hours on
   // 2026-11-29.
   'deadline-85-sure': 'of-combined=0.85,chance=0.4',
-  // Between the two: the default for a day.
+  // Between the two: the default since.
   'deadline-85-likely': 'of-combined=0.85,chance=0.3',
 };
 const againOf = (name) => `${name}-again`;

@@ -27,7 +27,7 @@ const KINDS = {
   'gc-boost': (n) => ['--policy', `gc-boost:worth=1.${100 + n}`],
   'queue-boost': (n) => ['--policy', `queue-boost:k-length=2.${100 + n}`],
   combined: (n) => ['--policy', `combined:k-length=2.${100 + n}`],
-  deadline: (n) => ['--policy', `deadline:chance=0.${400 + n}`],
+  deadline: (n) => ['--policy', `deadline:chance=0.${300 + n}`],
   rubik: (n) => ['--policy', `rubik:tail=99.${800 + n}`],
   adrenaline: (n) => ['--policy', `adrenaline:tail=99.${100 + n}`],
   oracle: (n) => ['--policy', `oracle:energy=1.${100 + n}`],

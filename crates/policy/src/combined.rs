@@ -18,7 +18,9 @@ pub(crate) const NAME: &str = "combined";
 /// Both boosts.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Combined {
+    /// What boosts collections.
     pub gc: GcBoost,
+    /// What boosts a loop that is behind.
     pub queue: QueueBoost,
 }
 

@@ -1,7 +1,7 @@
 //! Keeps a boost for a minimum time, for levers that are not to be moved as often as events end.
 //!
 //! Not by default: a millisecond spares Combined 4 % of its moves and costs a tenth of what it
-//! spends, in replays (`bench/runs/2026-11-30-seven-recordings`), and the tail is the same in the mean.
+//! spends, in replays (`bench/runs/2026-11-30-seven-recordings`), for the same tail in the mean.
 
 use crate::decision::{Decision, Reasons};
 use crate::speed::Speed;
