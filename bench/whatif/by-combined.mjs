@@ -3,10 +3,11 @@
 // have the same policies; under a change, such as `rate=1.7,policy=combined`, the same change, and
 // that alone as a scenario of its own, of which is told how busy the loop is.
 //
-//   node bench/whatif/by-combined.mjs [--services] bench/runs/2026-11-29-chance
+//   node bench/whatif/by-combined.mjs [--services | --busy] bench/runs/2026-11-29-chance…
 //
 // With `--services` the geometric means of the recordings of each service, as `redis` of
-// `redis-61.json`, instead of each recording.
+// `redis-61.json`, instead of each recording; with `--busy` those of recordings whose loops are
+// busy for as much of the time. Of several folders all together.
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -15,6 +16,8 @@ import { geometricMean } from '../harness/statistics.mjs';
 import { outcomeOf } from './schemes-list.mjs';
 
 const TAILS = [99.9, 99];
+/** Recordings are told together by for how much of the time the loop is busy, in per cent. */
+const BUSY_FROM = [0, 40, 60, 80, 100];
 
 /** What is left of both tails, and of the premium, by Combined's; none where it cannot be told. */
 function ratios(own, combined) {
@@ -33,21 +36,25 @@ function told(list) {
 }
 
 const { values, positionals } = parseArgs({
-  options: { services: { type: 'boolean', default: false } },
+  options: {
+    services: { type: 'boolean', default: false },
+    busy: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 });
-const [folder] = positionals;
-if (folder === undefined) {
-  process.stderr.write('usage: node bench/whatif/by-combined.mjs [--services] DIR\n');
+if (positionals.length === 0) {
+  process.stderr.write('usage: node bench/whatif/by-combined.mjs [--services | --busy] DIR…\n');
   process.exit(64);
 }
-const answers = readdirSync(folder)
-  .filter((name) => name.endsWith('.json'))
-  .sort()
-  .map((name) => {
-    const answer = JSON.parse(readFileSync(join(folder, name), 'utf8'));
-    return { name: basename(name, '.json'), answer, combined: outcomeOf(answer, 'combined') };
-  });
+const answers = positionals.flatMap((folder) =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.json'))
+    .sort()
+    .map((name) => {
+      const answer = JSON.parse(readFileSync(join(folder, name), 'utf8'));
+      return { name: basename(name, '.json'), answer, combined: outcomeOf(answer, 'combined') };
+    }),
+);
 const hasPolicy = ({ name }) => name.includes('policy=');
 const policies = answers[0].answer.scenarios
   .filter(hasPolicy)
@@ -94,8 +101,32 @@ function tellServices(policy, all) {
   row(title, answers.length, told(meansOf(each)), countsOf(all), boostsOf(boosts));
 }
 
+/** For how much of the time the loop is busy without a policy, in per cent. */
+function busyOf(answer) {
+  const base = answer.scenarios.find((one) => !hasPolicy(one)) ?? answer.unchanged;
+  return base.loopUse * 100;
+}
+
+function tellBusy(all) {
+  head('loop busy', 'recordings', 'p99.9; p99; premium, by Combined', 'of', 'less of all three');
+  for (const [at, from] of BUSY_FROM.entries()) {
+    const below = BUSY_FROM[at + 1] ?? Number.POSITIVE_INFINITY;
+    const own = all.filter((_, index) => {
+      const busy = busyOf(answers[index].answer);
+      return busy >= from && busy < below;
+    });
+    const less = own.filter((ratios) => ratios.every((ratio) => ratio < 1)).length;
+    const title = Number.isFinite(below) ? `${from} to ${below} %` : `${from} % and more`;
+    row(title, own.length, told(meansOf(own)), countsOf(own), less);
+  }
+}
+
 for (const policy of policies) {
   process.stdout.write(`\n### ${policy}\n\n`);
+  if (values.busy) {
+    tellBusy(tellOf(policy));
+    continue;
+  }
   if (values.services) {
     tellServices(policy, tellOf(policy));
     continue;
@@ -103,9 +134,7 @@ for (const policy of policies) {
   head('recording', 'requests', 'loop busy', 'p99.9; p99; premium, by Combined');
   const all = tellOf(policy);
   for (const [index, { name, answer }] of answers.entries()) {
-    const base = answer.scenarios.find((one) => !hasPolicy(one)) ?? answer.unchanged;
-    const busy = `${(base.loopUse * 100).toFixed(0)} %`;
-    row(name, answer.requests, busy, told(all[index]));
+    row(name, answer.requests, `${busyOf(answer).toFixed(0)} %`, told(all[index]));
   }
   const [, , premiums] = finiteOf(all);
   const range = `premium ${told([Math.min(...premiums)])} to ${told([Math.max(...premiums)])}`;
