@@ -6,6 +6,7 @@
 // those with the same flags can share one. One that is recorded is a service of its own, which has
 // a turn among them.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { onDuty } from '../harness/turns.mjs';
 import { environmentOf, flagsOf } from './arms.mjs';
 import { BoostedService } from './service.mjs';
 import { settle, warm } from './warm.mjs';
@@ -79,13 +80,4 @@ export class OneService {
 /** By the clock of a policy's readings. */
 function nowMs() {
   return Number(process.hrtime.bigint()) / 1e6;
-}
-
-/** Whose turn it is, as `crates/policy/src/in_turns.rs` has it: by a Williams square. */
-export function onDuty(turn, count) {
-  const [round, at] = [Math.floor(turn / count), turn % count];
-  const isMirrored = count % 2 === 1 && Math.floor(round / count) % 2 === 1;
-  const from = isMirrored ? count - 1 - at : at;
-  const place = from % 2 === 1 ? (from + 1) / 2 : count - from / 2;
-  return (place + round) % count;
 }
