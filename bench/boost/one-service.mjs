@@ -6,7 +6,7 @@
 // those with the same flags can share one. One that is recorded is a service of its own, which has
 // a turn among them.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { onDuty } from '../harness/turns.mjs';
+import { nowMs, onDuty } from '../harness/turns.mjs';
 import { environmentOf, flagsOf } from './arms.mjs';
 import { BoostedService } from './service.mjs';
 import { settle, warm } from './warm.mjs';
@@ -75,9 +75,4 @@ export class OneService {
     while (onDuty(turn, this.count) !== place) turn += 1;
     return turn * EACH_MS;
   }
-}
-
-/** By the clock of a policy's readings. */
-function nowMs() {
-  return Number(process.hrtime.bigint()) / 1e6;
 }

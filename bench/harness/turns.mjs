@@ -1,5 +1,10 @@
 // Whose turn it is among policies that one service has in turns (`in-turns`).
 
+/** By the clock of a policy's readings. */
+export function nowMs() {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
 /**
  * The place of who has turn `turn` of `count` policies, by a Williams square, as
  * `crates/policy/src/in_turns.rs` has it.

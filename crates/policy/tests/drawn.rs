@@ -348,7 +348,7 @@ fn the_clock_of_a_policy_in_turns_stands_still_in_the_others() {
 
 #[test]
 fn each_comes_as_often_after_each_other_one() {
-    // As `bench/boost/one-service.test.mjs` has it.
+    // As `bench/harness/turns.test.mjs` has it.
     for (of, turns, expected) in [
         ("combined+deadline", 8_u64, "01100110"),
         ("combined+deadline+gc-boost", 18, "012120201210021102"),
