@@ -103,10 +103,10 @@ async function* roundsInTurns(t, command, policies, { at, long, eachMs, learns }
   const count = policies.length;
   // Each learns in its own turns alone.
   await asking.count(learns * count);
-  for (let round = 0; ; round += 1) {
+  for (;;) {
     t.signal.throwIfAborted();
-    const next = Math.ceil((nowMs() - BEGUN_MS - LATE_MS) / eachMs / count);
-    round = Math.max(round, next);
+    // The one that begins now or next: a round ends where the next one begins.
+    const round = Math.ceil((nowMs() - BEGUN_MS - LATE_MS) / eachMs / count);
     await untilMs(round * count * eachMs + BEGUN_MS);
     const percentilesNs = Array(count).fill();
     let before = readLatencies(folder);
@@ -152,7 +152,7 @@ function tookIn([base, own, ...others]) {
  * How much of the percentile `at` a policy takes, live, beside the base, `own`, and how much the
  * peak, `peak`, if it is not the policy and there are turns; and the base from itself, `apart`.
  * Each is the median of rounds with its 95 % interval, as soon as `isTold` of them and of whether
- * they are the last there will be; beside them the number of `rounds` and, of `begun` ones.
+ * they are the last there will be; beside them how many `rounds` there were of those `begun`.
  *
  * `eachMs` is how long a turn is; without one, each round has services of its own.
  */

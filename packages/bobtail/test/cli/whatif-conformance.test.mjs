@@ -17,9 +17,8 @@ import { runBobtail } from './run-bobtail.mjs';
 const WORK = fixture('counted-work.cjs');
 /**
  * Each with the percentile in the middle of the requests that it is about. Before a policy has seen
- * its window it boosts nothing: of the usual 256 that were half of these requests. What it `learns`
- * from, and what it should have spent less on while it did, is not counted live; of what is
- * recorded, too, it is less than half, so that the median of the long ones is not among it.
+ * its window it boosts nothing: of the usual 256 that were half of these requests. Those that it
+ * `learns` from are not counted live; in a replay they are, with as many others at least.
  */
 const CASES = [
   // A frequency of its own cannot be in turns.
